@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib import resources
 
 DIGITS = 2  # decimals of an estimate without an interval
 ROUNDING = 1e-11  # a quarter of an interval that is rounding
@@ -164,3 +166,14 @@ def sentence(text: str) -> str:
     'Measured coverage was 0.94.'
     """
     return f"{text[0].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
+
+
+@cache
+def stored_rows(room: str, file: str) -> tuple[tuple[str, ...], ...]:
+    """Return the lines of a table that is a file of a room, each split into its cells.
+
+    >>> stored_rows("statcv.inference.refits", "optimism.txt")[1][0]
+    'abcloc'
+    """
+    text = resources.files(room).joinpath(file).read_text("utf-8")
+    return tuple(tuple(line.split(" | ")) for line in text.splitlines())

@@ -20,6 +20,7 @@ from statcv.arguments.checks import (
     is_number,
     is_whole,
     numbers,
+    offered,
     one_of,
 )
 from statcv.arguments.other_terms import (
@@ -79,6 +80,7 @@ __all__ = [
     "is_whole",
     "metric_answer",
     "numbers",
+    "offered",
     "one_of",
     "refuse_unknown",
     "refuse_words_of_compare",

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from numbers import Real
+from types import ModuleType
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -258,3 +259,16 @@ def check_level(level: object, error: type[StatcvError] = ArgumentError) -> None
             + described(level)
             + "."
         )
+
+
+def offered(room: Mapping[str, Any]) -> list[str]:
+    """Return the names that a room offers: those that it imports, but no module.
+
+    >>> offered({"__name__": "room", "math": math, "floor": math.floor})
+    ['floor']
+    """
+    return sorted(
+        name
+        for name, value in room.items()
+        if not name.startswith("_") and not isinstance(value, ModuleType)
+    )

@@ -14,7 +14,7 @@ from statcv.errors import MetricError
 from statcv.metrics.influence.derivative import Derivative
 from statcv.metrics.influence.table import influence_on_mean, oe_derivative
 from statcv.metrics.influence.weighted import observed_expected
-from statcv.metrics.inputs import Floats, same_length, vector
+from statcv.metrics.inputs import Floats, mean_of, same_length, vector
 from statcv.metrics.metric import Metric
 
 MAX_ROUNDS = 50  # steps of Newton's method by which a calibration is fitted
@@ -52,7 +52,7 @@ def poisson_deviance(y: ArrayLike, mean: ArrayLike) -> float:
     >>> round(poisson_deviance([0, 1, 4], [0.5, 1.0, 2.0]), 4)
     0.8484
     """
-    return _mean(casewise_poisson_deviance(y, mean))
+    return mean_of(casewise_poisson_deviance(y, mean))
 
 
 def casewise_poisson_deviance(y: ArrayLike, mean: ArrayLike) -> Floats:
@@ -85,7 +85,7 @@ def log_score_counts(
     >>> round(log_score_counts([0, 1, 4], [0.5, 1.0, 2.0], [1.0, 1.0, 1.0]), 4)
     1.5041
     """
-    return _mean(casewise_log_score(y, mean, dispersion))
+    return mean_of(casewise_log_score(y, mean, dispersion))
 
 
 def casewise_log_score(
@@ -127,7 +127,7 @@ def rps_counts(
     >>> round(rps_counts([0, 1, 4], [0.5, 1.0, 2.0], [1.0, 1.0, 1.0]), 4)
     0.6828
     """
-    return _mean(casewise_rps(y, mean, dispersion))
+    return mean_of(casewise_rps(y, mean, dispersion))
 
 
 def casewise_rps(
@@ -280,56 +280,32 @@ def _dispersed(dispersion: ArrayLike, like: Floats) -> tuple[Floats, Floats]:
     return d, 1 / np.maximum(d, MIN_DISPERSION)
 
 
-def _mean(values: Floats) -> float:
-    return float(values.mean()) if values.size else float("nan")
-
-
 # ---- the metrics by name ----
 
 
-def _loss(name: str, label: str, function: Any, casewise: Any, **more: Any) -> Metric:
+_OF_COUNTS = frozenset(("continuous",))
+
+
+def _loss(function: Any, label: str, **more: Any) -> Metric:
+    """Describe a mean loss, whose losses of single records have its name as well."""
+    name = function.__name__.removesuffix("_counts")
+    casewise = globals()[f"casewise_{name}"]
     more |= {"casewise": casewise, **influence_on_mean(casewise)}
-    return Metric(name, label, function, False, frozenset(("continuous",)), **more)
+    return Metric(name, label, function, False, _OF_COUNTS, **more)
 
 
-def _calibration(name: str, label: str, function: Any, **more: Any) -> Metric:
-    kinds = frozenset(("continuous",))
-    return Metric(name, label, function, False, kinds, target=1.0, **more)
+def _calibration(function: Any, label: str, **more: Any) -> Metric:
+    name = function.__name__
+    return Metric(name, label, function, False, _OF_COUNTS, target=1.0, **more)
 
 
+_SLOPE: dict[str, Any] = {"derive": slope_counts_derivative, "weighted": weighted_slope}
+_OE: dict[str, Any] = {"derive": oe_derivative, "weighted": observed_expected}
 _ALL = (
-    _loss(
-        "poisson_deviance",
-        "Poisson deviance",
-        poisson_deviance,
-        casewise_poisson_deviance,
-        perfect=0.0,
-    ),
-    _loss(
-        "log_score",
-        "log score",
-        log_score_counts,
-        casewise_log_score,
-        takes="dispersion",
-    ),
-    _loss(
-        "rps", "ranked probability score", rps_counts, casewise_rps, takes="dispersion"
-    ),
-    _calibration(
-        "slope_counts",
-        "calibration slope",
-        slope_counts,
-        limits=(-np.inf, np.inf),
-        derive=slope_counts_derivative,
-        weighted=weighted_slope,
-    ),
-    _calibration(
-        "oe_counts",
-        "O:E",
-        oe_counts,
-        limits=(0.0, np.inf),
-        derive=oe_derivative,
-        weighted=observed_expected,
-    ),
+    _loss(poisson_deviance, "Poisson deviance", perfect=0.0),
+    _loss(log_score_counts, "log score", takes="dispersion"),
+    _loss(rps_counts, "ranked probability score", takes="dispersion"),
+    _calibration(slope_counts, "calibration slope", limits=(-np.inf, np.inf), **_SLOPE),
+    _calibration(oe_counts, "O:E", limits=(0.0, np.inf), **_OE),
 )
 COUNT_METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}

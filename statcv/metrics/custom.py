@@ -6,8 +6,7 @@ import inspect
 import math
 import reprlib
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from numbers import Real
@@ -73,7 +72,9 @@ class UserFunction:
             return float("nan")
         lacking = _lacks_a_class(outcome, np.shape(prediction))
         try:
-            with _silence() if lacking else nullcontext():
+            with warnings.catch_warnings():
+                if lacking:
+                    warnings.simplefilter("ignore")
                 value = self.called(outcome, read)
         except ZeroDivisionError:
             return float("nan")
@@ -139,13 +140,6 @@ class UserCasewise(UserFunction):
 def _lacks_a_class(y: NDArray[Any], shape: tuple[int, ...]) -> bool:
     """Return whether a class has no record."""
     return len(np.unique(y)) < (shape[1] if len(shape) == 2 else 2)
-
-
-@contextmanager
-def _silence() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 def _number(value: Any, name: str) -> float:

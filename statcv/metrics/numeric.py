@@ -5,14 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from statcv.metrics.inputs import (
-    Floats,
-    in_one_group,
-    mean_of,
-    per_record,
-    same_length,
-    vector,
-)
+from statcv.metrics import inputs
 
 _SAME = 1e-14  # relative distance from a mean that is due to rounding
 
@@ -40,10 +33,10 @@ def mse(y: ArrayLike, yhat: ArrayLike) -> float:
     >>> mse([1, 2, 3], [1, 2, 6])
     3.0
     """
-    return mean_of(casewise_mse(y, yhat))
+    return inputs.mean_of(casewise_mse(y, yhat))
 
 
-def casewise_mse(y: ArrayLike, yhat: ArrayLike) -> Floats:
+def casewise_mse(y: ArrayLike, yhat: ArrayLike) -> inputs.Floats:
     """Squared error of each record.
 
     Parameters
@@ -118,10 +111,10 @@ def mae(y: ArrayLike, yhat: ArrayLike) -> float:
     >>> mae([1, 2, 3], [1, 2, 6])
     1.0
     """
-    return mean_of(casewise_mae(y, yhat))
+    return inputs.mean_of(casewise_mae(y, yhat))
 
 
-def casewise_mae(y: ArrayLike, yhat: ArrayLike) -> Floats:
+def casewise_mae(y: ArrayLike, yhat: ArrayLike) -> inputs.Floats:
     """Absolute error of each record.
 
     Parameters
@@ -144,7 +137,7 @@ def casewise_mae(y: ArrayLike, yhat: ArrayLike) -> Floats:
     >>> casewise_mae([1, 2, 3], [1, 2, 6]).tolist()
     [0.0, 0.0, 3.0]
     """
-    loss: Floats = np.abs(_errors(y, yhat))
+    loss: inputs.Floats = np.abs(_errors(y, yhat))
     return loss
 
 
@@ -188,8 +181,8 @@ def r2(y: ArrayLike, yhat: ArrayLike, baseline: ArrayLike | None = None) -> floa
     0.9
     """
     if baseline is None:
-        baseline = mean_of(vector(y, "y"))
-    return in_one_group(r2_by_group, y, yhat, baseline=baseline)
+        baseline = inputs.mean_of(inputs.vector(y, "y"))
+    return inputs.in_one_group(r2_by_group, y, yhat, baseline=baseline)
 
 
 def r2_by_group(
@@ -198,7 +191,7 @@ def r2_by_group(
     group: ArrayLike,
     groups: int,
     baseline: ArrayLike | None = None,
-) -> Floats:
+) -> inputs.Floats:
     """R² in each of many groups of records, in one computation.
 
     Parameters
@@ -225,13 +218,13 @@ def r2_by_group(
     >>> r2_by_group([1, 2, 3, 4], [1, 2, 3, 3], [0, 0, 1, 1], 3)
     array([ 1., -1., nan])
     """
-    observed, own = vector(y, "y"), np.asarray(group)
+    observed, own = inputs.vector(y, "y"), np.asarray(group)
     remaining = np.bincount(own, _squares(_errors(y, yhat)), groups)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if baseline is None:
             size = np.bincount(own, None, groups)
             baseline = (np.bincount(own, observed, groups) / size)[own]
-        reference = per_record(baseline, observed.size, "baseline")
+        reference = inputs.per_record(baseline, observed.size, "baseline")
         off = observed - reference
         removable = np.bincount(own, off**2, groups)
         apart = ~(np.abs(off) <= _SAME * np.abs(reference))
@@ -240,14 +233,14 @@ def r2_by_group(
         return np.where(known, 1 - remaining / removable, np.nan)
 
 
-def _errors(y: ArrayLike, yhat: ArrayLike) -> Floats:
-    observed, predicted = vector(y, "y"), vector(yhat, "yhat")
-    same_length(observed.size, predicted.size, "yhat")
+def _errors(y: ArrayLike, yhat: ArrayLike) -> inputs.Floats:
+    observed, predicted = inputs.vector(y, "y"), inputs.vector(yhat, "yhat")
+    inputs.same_length(observed.size, predicted.size, "yhat")
     with np.errstate(invalid="ignore", over="ignore"):
         return observed - predicted
 
 
-def _squares(errors: Floats) -> Floats:
+def _squares(errors: inputs.Floats) -> inputs.Floats:
     with np.errstate(over="ignore"):
-        squares: Floats = errors**2
+        squares: inputs.Floats = errors**2
     return squares

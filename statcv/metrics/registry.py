@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,79 +12,17 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import check_types, one_of
 from statcv.errors import MetricError
-from statcv.metrics.classification.classwise import (
-    accuracy,
-    brier,
-    casewise_accuracy,
-    casewise_brier,
-    casewise_log_loss,
-    log_loss,
-)
-from statcv.metrics.classification.confusion import (
-    MetricOfTables,
-    accuracy_of,
-    balanced_accuracy,
-    balanced_accuracy_of,
-    ber,
-    ber_of,
-    f1,
-    f1_macro_of,
-    f1_of,
-    matthews,
-    matthews_of,
-    npv,
-    npv_of,
-    precision,
-    precision_of,
-    sensitivity,
-    sensitivity_of,
-    specificity,
-    specificity_of,
-)
-from statcv.metrics.classification.decision import casewise_net_benefit, net_benefit_at
-from statcv.metrics.discrimination.precision_recall import (
-    auprc,
-    auprc_by_group,
-    auprc_in_random_order,
-    auprc_interpolated,
-    auprc_interpolated_in_random_order,
-    auprc_trapezoid,
-    auprc_trapezoid_in_random_order,
-)
-from statcv.metrics.discrimination.ranking import (
-    auroc,
-    auroc_by_group,
-    auroc_hand_till,
-    auroc_ovr,
-    concordance,
-    concordance_by_group,
-)
+from statcv.metrics import numeric
+from statcv.metrics.classification import classwise, confusion, decision
+from statcv.metrics.discrimination import precision_recall, ranking
 from statcv.metrics.influence.table import (
     influence_on_mean,
     influence_on_table,
     listed_influence,
 )
-from statcv.metrics.inputs import Floats
 from statcv.metrics.metric import Metric
-from statcv.metrics.numeric import (
-    casewise_mae,
-    casewise_mse,
-    mae,
-    mse,
-    r2,
-    r2_by_group,
-    rmse,
-)
-from statcv.metrics.probabilities.brier_terms import brier_skill, brier_skill_by_group
-from statcv.metrics.probabilities.calibration_measures import (
-    calibration_intercept,
-    calibration_slope,
-    discrimination_slope,
-    discrimination_slope_by_group,
-    oe_ratio,
-    oe_ratio_by_group,
-)
-from statcv.metrics.probabilities.distances import e50, e90, emax, ici
+from statcv.metrics.probabilities import calibration_measures, distances
+from statcv.metrics.probabilities.brier_terms import brier_skill
 
 Function = Callable[..., float]
 _CLASSES = ("binary", "multiclass")
@@ -95,11 +34,22 @@ _RATIO = {**_DISTANCE, "target": 1.0}
 def _metric(
     function: Function, label: str, *outcomes: str, name: str = "", **more: Any
 ) -> Metric:
-    """Describe a metric, whose name is that of its function unless another is given."""
-    name = name or function.__name__
+    """Describe a metric, whose name is that of its function unless another is given.
+
+    Its losses of single records, its form for many groups and its mean over random
+    orders are functions of the same module, and have its name.
+    """
+    own, home = function.__name__, vars(sys.modules[function.__module__])
+    name = name or own
     higher = more.pop("higher", False)
+    for property, other in (
+        ("casewise", f"casewise_{name}"),
+        ("by_group", f"{own}_by_group"),
+        ("in_random_order", f"{own}_in_random_order"),
+    ):
+        more.setdefault(property, home.get(other))
     if "derive" not in more:
-        mean = more.get("casewise")
+        mean = more["casewise"]
         more |= influence_on_mean(mean) if mean else listed_influence(name)
     return Metric(name, label, function, higher, frozenset(outcomes), **more)
 
@@ -110,15 +60,12 @@ def _ranks(function: Function, label: str, kind: str = "binary", **more: Any) ->
 
 
 def _of_classes(
-    function: Function,
-    label: str,
-    of_table: Callable[[Floats], float],
-    *outcomes: str,
-    **more: Any,
+    function: Function, label: str, *outcomes: str, table: str = "", **more: Any
 ) -> Metric:
+    of_table = getattr(confusion, f"{table or function.__name__}_of")
     more = {"higher": True, "reads": "classes", **influence_on_table(of_table), **more}
-    if "casewise" not in more:
-        more["by_group"] = MetricOfTables(of_table)
+    if of_table is not confusion.accuracy_of:  # the mean of a loss of each record
+        more["by_group"] = confusion.MetricOfTables(of_table)
     return _metric(function, label, *(outcomes or _CLASSES), **more)
 
 
@@ -132,6 +79,10 @@ class _BySpline:
 
     function: Function
 
+    @property
+    def __name__(self) -> str:
+        return f"{self.function.__name__}_spline"
+
     def __call__(self, y: ArrayLike, p: ArrayLike) -> float:
         return self.function(y, p, smooth="spline")
 
@@ -142,7 +93,7 @@ def _explained(function: Function, label: str, kind: str, **more: Any) -> Metric
 
 
 def _concordance_by_group(*records: Any) -> Any:
-    return concordance_by_group(*records)[0]
+    return ranking.concordance_by_group(*records)[0]
 
 
 def _one_of(classes: int) -> float:
@@ -159,141 +110,119 @@ def _of_brier(classes: int) -> tuple[float, float]:
 
 def f1_macro(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     """Mean over classes of the F1 score of each."""
-    return f1(y, p, threshold, average="macro")
+    return confusion.f1(y, p, threshold, average="macro")
 
 
 def f1_micro(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     """F1 score of the records of all classes together, which is the accuracy."""
-    return f1(y, p, threshold, average="micro")
+    return confusion.f1(y, p, threshold, average="micro")
 
 
 _LOSS: dict[str, Any] = {"reads": "probabilities", "perfect": 0.0}
-_MSE = _metric(mse, "MSE", "continuous", casewise=casewise_mse, perfect=0.0)
+_MSE = _metric(numeric.mse, "MSE", "continuous", perfect=0.0)
 _ALL = (
-    _ranks(auroc, "auROC", pairs="classes", no_skill=0.5, by_group=auroc_by_group),
-    _ranks(
-        auprc, "auPR", in_random_order=auprc_in_random_order, by_group=auprc_by_group
-    ),
-    _ranks(
-        auprc_trapezoid,
-        "auPR (trapezoid)",
-        in_random_order=auprc_trapezoid_in_random_order,
-    ),
-    _ranks(
-        auprc_interpolated,
-        "auPR (interpolated)",
-        in_random_order=auprc_interpolated_in_random_order,
-    ),
-    _metric(
-        brier,
-        "Brier score",
-        *_CLASSES,
-        casewise=casewise_brier,
-        limits=_of_brier,
-        **_LOSS,
-    ),
-    _metric(log_loss, "log-loss", *_CLASSES, casewise=casewise_log_loss, **_LOSS),
+    _ranks(ranking.auroc, "auROC", pairs="classes", no_skill=0.5),
+    _ranks(precision_recall.auprc, "auPR"),
+    _ranks(precision_recall.auprc_trapezoid, "auPR (trapezoid)"),
+    _ranks(precision_recall.auprc_interpolated, "auPR (interpolated)"),
+    _metric(classwise.brier, "Brier score", *_CLASSES, limits=_of_brier, **_LOSS),
+    _metric(classwise.log_loss, "log-loss", *_CLASSES, **_LOSS),
     _explained(
         brier_skill,
         "scaled Brier score",
         "binary",
         reads="probabilities",
         uses_baseline=True,
-        by_group=brier_skill_by_group,
     ),
     _of_risks(
-        discrimination_slope,
+        calibration_measures.discrimination_slope,
         "discrimination slope",
         higher=True,
         limits=(-1.0, 1.0),
         no_skill=0.0,
         perfect=1.0,
-        by_group=discrimination_slope_by_group,
     ),
     _of_risks(
-        calibration_slope, "calibration slope", target=1.0, limits=_REAL, pairs="slope"
-    ),
-    _of_risks(calibration_intercept, "calibration intercept", target=0.0, limits=_REAL),
-    _of_risks(oe_ratio, "O:E", **_RATIO, by_group=oe_ratio_by_group),
-    _of_risks(ici, "ICI", **_DISTANCE),
-    _of_risks(e50, "E50", **_DISTANCE),
-    _of_risks(e90, "E90", **_DISTANCE),
-    _of_risks(emax, "Emax", **_DISTANCE),
-    *(
-        _of_risks(
-            _BySpline(one),
-            f"{label} (spline)",
-            name=f"{one.__name__}_spline",
-            **_DISTANCE,
-        )
-        for one, label in ((ici, "ICI"), (e50, "E50"), (e90, "E90"), (emax, "Emax"))
+        calibration_measures.calibration_slope,
+        "calibration slope",
+        target=1.0,
+        limits=_REAL,
+        pairs="slope",
     ),
     _of_risks(
-        net_benefit_at,
+        calibration_measures.calibration_intercept,
+        "calibration intercept",
+        target=0.0,
+        limits=_REAL,
+    ),
+    _of_risks(calibration_measures.oe_ratio, "O:E", **_RATIO),
+    _of_risks(distances.ici, "ICI", **_DISTANCE),
+    _of_risks(distances.e50, "E50", **_DISTANCE),
+    _of_risks(distances.e90, "E90", **_DISTANCE),
+    _of_risks(distances.emax, "Emax", **_DISTANCE),
+    _of_risks(_BySpline(distances.ici), "ICI (spline)", **_DISTANCE),
+    _of_risks(_BySpline(distances.e50), "E50 (spline)", **_DISTANCE),
+    _of_risks(_BySpline(distances.e90), "E90 (spline)", **_DISTANCE),
+    _of_risks(_BySpline(distances.emax), "Emax (spline)", **_DISTANCE),
+    _of_risks(
+        decision.net_benefit_at,
         "net benefit",
         name="net_benefit",
         higher=True,
-        casewise=casewise_net_benefit,
         takes_threshold=True,
         limits=(-math.inf, 1.0),
     ),
+    _of_classes(classwise.accuracy, "accuracy", perfect=1.0),
     _of_classes(
-        accuracy, "accuracy", accuracy_of, casewise=casewise_accuracy, perfect=1.0
+        confusion.balanced_accuracy, "balanced accuracy", no_skill=_one_of, perfect=1.0
     ),
     _of_classes(
-        balanced_accuracy,
-        "balanced accuracy",
-        balanced_accuracy_of,
-        no_skill=_one_of,
-        perfect=1.0,
-    ),
-    _of_classes(
-        ber,
+        confusion.ber,
         "balanced error rate",
-        ber_of,
         higher=False,
         limits=(0.0, 1.0),
         no_skill=_all_but_one_of,
     ),
-    _of_classes(sensitivity, "sensitivity", sensitivity_of, "binary"),
-    _of_classes(specificity, "specificity", specificity_of, "binary"),
-    _of_classes(precision, "precision", precision_of, "binary"),
-    _of_classes(npv, "NPV", npv_of, "binary"),
-    _of_classes(f1, "F1", f1_of, "binary"),
-    _of_classes(f1_macro, "macro F1", f1_macro_of),
-    _of_classes(f1_micro, "micro F1", accuracy_of, casewise=casewise_accuracy),
+    _of_classes(confusion.sensitivity, "sensitivity", "binary"),
+    _of_classes(confusion.specificity, "specificity", "binary"),
+    _of_classes(confusion.precision, "precision", "binary"),
+    _of_classes(confusion.npv, "NPV", "binary"),
+    _of_classes(confusion.f1, "F1", "binary"),
+    _of_classes(f1_macro, "macro F1"),
     _of_classes(
-        matthews, "Matthews correlation", matthews_of, limits=(-1.0, 1.0), no_skill=0.0
+        f1_micro, "micro F1", table="accuracy", casewise=classwise.casewise_accuracy
     ),
-    _ranks(auroc_ovr, "one-vs-rest auROC", "multiclass", no_skill=0.5),
+    _of_classes(
+        confusion.matthews, "Matthews correlation", limits=(-1.0, 1.0), no_skill=0.0
+    ),
+    _ranks(ranking.auroc_ovr, "one-vs-rest auROC", "multiclass", no_skill=0.5),
     _ranks(
-        auroc_hand_till,
+        ranking.auroc_hand_till,
         "Hand–Till auROC",
         "multiclass",
         pairs="each two classes",
         no_skill=0.5,
     ),
     _metric(
-        rmse,
+        numeric.rmse,
         "RMSE",
         "continuous",
         root_of=_MSE,
         perfect=0.0,
-        **influence_on_mean(casewise_mse, root=True),
+        **influence_on_mean(numeric.casewise_mse, root=True),
     ),
-    _metric(mae, "MAE", "continuous", casewise=casewise_mae, perfect=0.0),
+    _metric(numeric.mae, "MAE", "continuous", perfect=0.0),
     _MSE,
-    _explained(r2, "R²", "continuous", limits=(-math.inf, 1.0), by_group=r2_by_group),
+    _explained(numeric.r2, "R²", "continuous", limits=(-math.inf, 1.0)),
     _explained(
-        r2,
+        numeric.r2,
         "R² about training means",
         "continuous",
         name="r2_training",
         uses_baseline=True,
-        by_group=r2_by_group,
     ),
     _ranks(
-        concordance,
+        ranking.concordance,
         "concordance",
         "continuous",
         pairs="numbers",
@@ -320,32 +249,16 @@ def is_listed(metric: Metric) -> bool:
 
 _DEFAULTS = {
     "binary": (
-        "auroc",
-        "auprc",
-        "calibration_slope",
-        "calibration_intercept",
-        "oe_ratio",
-        "brier",
-        "brier_skill",
-        "log_loss",
+        *("auroc", "auprc", "calibration_slope", "calibration_intercept", "oe_ratio"),
+        *("brier", "brier_skill", "log_loss"),
     ),
     "multiclass": (
-        "accuracy",
-        "balanced_accuracy",
-        "auroc_hand_till",
-        "log_loss",
-        "brier",
+        *("accuracy", "balanced_accuracy", "auroc_hand_till", "log_loss", "brier"),
     ),
     "continuous": ("rmse", "mae", "r2"),
 }
-
-
 _AT_A_THRESHOLD = (
-    "net_benefit",
-    "sensitivity",
-    "specificity",
-    "accuracy",
-    "balanced_accuracy",
+    *("net_benefit", "sensitivity", "specificity", "accuracy", "balanced_accuracy"),
 )
 
 

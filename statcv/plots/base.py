@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -265,25 +266,7 @@ def prediction_label(scores: Scores, what: str) -> str:
 
 # ---- print ----
 
-STYLES: dict[str, Any] = {
-    "paper": {
-        "figure.figsize": (3.5, 3.2),
-        "font.size": 8,
-        "font.family": "sans-serif",
-        "font.sans-serif": ["Arial", "Helvetica", "Liberation Sans", "DejaVu Sans"],
-        "axes.titlesize": "medium",
-        "axes.linewidth": 0.6,
-        "lines.linewidth": 0.9,
-        "lines.markersize": 4,
-        "patch.linewidth": 0.6,
-        **{f"{axis}tick.major.width": 0.6 for axis in "xy"},
-        **{f"{axis}tick.major.size": 2.5 for axis in "xy"},
-        "savefig.dpi": 600,
-        "pdf.fonttype": 42,
-        "ps.fonttype": 42,
-        "svg.fonttype": "none",
-    }
-}
+STYLES = ("paper",)  # each has a file of its name
 
 
 def style(name: Literal["paper"] = "paper") -> AbstractContextManager[None]:
@@ -323,4 +306,5 @@ def style(name: Literal["paper"] = "paper") -> AbstractContextManager[None]:
     import matplotlib as mpl
 
     one_of(name, STYLES, "name")
-    return mpl.rc_context(STYLES[name])
+    file = Path(__file__).with_name(f"{name}.mplstyle")
+    return mpl.rc_context(mpl.rc_params_from_file(file, use_default_template=False))

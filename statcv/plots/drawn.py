@@ -11,14 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    MetricError,
-    OutcomeError,
-    UndefinedMetricWarning,
-    warn,
-)
+from statcv import errors
 from statcv.inference import (
     Estimate,
     Readable,
@@ -106,10 +99,10 @@ def named_results(
     named = dict(getattr(first, "results", {})) if len(listed) == 1 else {}
     if isinstance(first, Mapping) and len(listed) < 2:
         if not first:
-            raise ArgumentError("there is no result to draw.")
+            raise errors.ArgumentError("there is no result to draw.")
         named = {str(name): result for name, result in first.items()}
     elif isinstance(first, Sequence) and not isinstance(first, str):
-        raise ArgumentTypeError(
+        raise errors.ArgumentTypeError(
             f"pass several results as separate arguments, {function}(a, b), or by "
             f"name, {function}({{'small': a, 'large': b}})."
         )
@@ -119,17 +112,17 @@ def named_results(
             rule = "leave the Axes out" if own else "pass the Axes as ax="
             hint = f"; {rule}" if hasattr(result, "get_xlim") else ""
             what = "None" if result is None else f"a {type(result).__name__}"
-            raise ArgumentTypeError(
+            raise errors.ArgumentTypeError(
                 f"{function}() draws results, which cv() returns, not {what}{hint}."
             )
     if label is not None and len(named or listed) > 1:
-        raise ArgumentError(
+        raise errors.ArgumentError(
             f"label={label!r} names one curve; name several by a mapping, "
             f"{function}({{'small': a, 'large': b}})."
         )
     if by is not None:
         if len(named or listed) > 1:
-            raise ArgumentError(
+            raise errors.ArgumentError(
                 f"by= draws groups of one result, but several are given; call "
                 f"{function}() for each."
             )
@@ -149,7 +142,7 @@ def one_result(results: Sequence[Any], function: str, instead: str) -> Readable:
     """
     named = named_results(results, function)
     if len(named) > 1:
-        raise ArgumentError(
+        raise errors.ArgumentError(
             f"{function}() draws one result, not {len(named)}; call it for each. "
             f"{instead}."
         )
@@ -207,7 +200,7 @@ def in_groups(result: Any, by: Any) -> dict[str, Readable]:
     name = groups.name
     codes, labels = pd.factorize(groups, sort=True)
     if len(labels) > MOST_GROUPS:
-        raise ArgumentError(
+        raise errors.ArgumentError(
             f"by={name!r} has {len(labels):,} values, and at most {MOST_GROUPS} groups "
             "can be told apart in a plot; metrics(by=) and plot_forest() have room for "
             "more."
@@ -224,8 +217,8 @@ def in_groups(result: Any, by: Any) -> dict[str, Readable]:
         said = f"{plural(len(lacking), 'group')} of {name}, {joined(lacking)}, with"
         said += " records of one class alone"
         if not found:
-            raise ArgumentError(f"there is nothing to draw but {said}.")
-        warn(f"There is no curve of {said}.", UndefinedMetricWarning)
+            raise errors.ArgumentError(f"there is nothing to draw but {said}.")
+        errors.warn(f"There is no curve of {said}.", errors.UndefinedMetricWarning)
     return found
 
 
@@ -299,13 +292,13 @@ def records_of(
         return timed_records(result, horizon)
     kind = result.design.outcome.kind.replace("survival", "a time to an event")
     if kind != "binary":
-        raise OutcomeError(
+        raise errors.OutcomeError(
             f"{picture} needs an outcome of two classes, but "
             f"{result.design.outcome.name!r} is {kind}."
         )
     scores = result.scores
     if probabilities and not scores.probabilities:
-        raise MetricError(
+        raise errors.MetricError(
             f"{picture} needs probabilities, but the predictions of "
             f"{result.learner.label} are scores on a scale of their own; use a model "
             "that predicts probabilities, or calibrate it inside the folds, for "
@@ -328,7 +321,7 @@ def timed_records(result: Readable, horizon: float | None = None) -> DrawnRecord
     scores = of_column(result.scores, column)
     row, predicted = scores.mean_prediction()
     if missing := int(np.isnan(predicted).sum()):
-        raise MetricError(
+        raise errors.MetricError(
             f"{missing} of {len(row)} predictions are NaN; a curve needs all of them."
         )
     clusters = None if scores.clusters is None else scores.clusters[row]

@@ -14,15 +14,8 @@ from statcv.errors import ArgumentError, ArgumentTypeError, ColumnError, suggest
 from statcv.inference import COMBINED, Estimate, metric_of
 from statcv.inference.paired.records import is_result
 from statcv.metrics import METRICS
-from statcv.plots import base
+from statcv.plots import base, drawn
 from statcv.plots.base import figure_width
-from statcv.plots.drawn import (
-    Combined,
-    ComparedResults,
-    Drawn,
-    named_results,
-    one_result,
-)
 from statcv.plots.fit import name_rows
 from statcv.words import p_value, percent, shared_digits
 
@@ -128,14 +121,14 @@ def _refuse(what: str, **given: str | None) -> None:
             raise ArgumentError(f"{name}={value!r} means nothing for {what}.")
 
 
-def _of_comparison(comparison: ComparedResults) -> ForestRows:
+def _of_comparison(comparison: drawn.ComparedResults) -> ForestRows:
     table = comparison.differences[["first", "second", "difference", "lower", "upper"]]
     label = f"difference in {comparison.contrasts.metric.label}"
     title = f"Paired differences, {percent(comparison.level)} intervals"
     return replace(_of_table(table, None, None), label=label, title=title)
 
 
-def _of_combined(combined: Combined) -> ForestRows:
+def _of_combined(combined: drawn.Combined) -> ForestRows:
     table = combined.table.assign(names=combined.table.index)
     if table["n"].isna().any():
         table = table.drop(columns="n")
@@ -286,7 +279,7 @@ DIAMOND = base.COLOURS[1]
 
 
 def plot_forest(
-    *estimates: Drawn | Mapping[str, Any] | pd.DataFrame | Combined,
+    *estimates: drawn.Drawn | Mapping[str, Any] | pd.DataFrame | drawn.Combined,
     ax: Axes | None = None,
     metric: str | None = None,
     how: str | None = None,
@@ -374,7 +367,7 @@ def _given(estimates: tuple[Any, ...]) -> Any:
     """Return what is drawn: one argument, or the results among several by name."""
     if len(estimates) == 1 and not is_result(estimates[0]):
         return estimates[0]
-    named = named_results(estimates, "plot_forest")
+    named = drawn.named_results(estimates, "plot_forest")
     return {name or base.short_scheme(one.plan): one for name, one in named.items()}
 
 
@@ -451,7 +444,7 @@ def _said(row: Row, digits: int) -> str:
 
 
 def plot_groups(
-    *results: Drawn,
+    *results: drawn.Drawn,
     metric: str | None = None,
     by: Any = None,
     reference: Any = None,
@@ -496,7 +489,7 @@ def plot_groups(
     """
     check_types(plot_groups, locals())
     instead = "plot_forest(a, b) shows the estimates of several results"
-    result = one_result(results, "plot_groups", instead)
+    result = drawn.one_result(results, "plot_groups", instead)
     by = True if by is None else by
     import matplotlib.pyplot as plt
 

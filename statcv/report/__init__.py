@@ -1,33 +1,18 @@
 """A result as one file: HTML for the browser and the printer, or Markdown."""
 
-from statcv.report.characteristics import table1
-from statcv.report.contents import (
-    comparison_report,
-    general_report,
-    pooled_comparison_report,
-    pooled_report,
-    result_report,
-)
-from statcv.report.facts import heterogeneity_table, sentence_of
-from statcv.report.page import check_path, write_report
-from statcv.report.paper import comparison_table, paper_table
-from statcv.report.parts import Picture, Said, named_values, value_table
-
-__all__ = [
-    "Picture",
-    "Said",
-    "check_path",
-    "comparison_report",
-    "comparison_table",
-    "general_report",
-    "heterogeneity_table",
-    "named_values",
-    "paper_table",
-    "pooled_comparison_report",
-    "pooled_report",
-    "result_report",
-    "sentence_of",
-    "table1",
-    "value_table",
-    "write_report",
-]
+from statcv.report.characteristics import table1 as table1
+from statcv.report.contents import comparison_report as comparison_report
+from statcv.report.contents import general_report as general_report
+from statcv.report.contents import pooled_comparison_report as pooled_comparison_report
+from statcv.report.contents import pooled_report as pooled_report
+from statcv.report.contents import result_report as result_report
+from statcv.report.facts import heterogeneity_table as heterogeneity_table
+from statcv.report.facts import sentence_of as sentence_of
+from statcv.report.page import check_path as check_path
+from statcv.report.page import write_report as write_report
+from statcv.report.paper import comparison_table as comparison_table
+from statcv.report.paper import paper_table as paper_table
+from statcv.report.parts import Picture as Picture
+from statcv.report.parts import Said as Said
+from statcv.report.parts import named_values as named_values
+from statcv.report.parts import value_table as value_table

@@ -7,36 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from statcv.report.facts import (
-    censoring,
-    headline,
-    horizons,
-    is_given,
-    lists_coefficients,
-    missing,
-    per_column,
-    resampling,
-    sentence_parts,
-    size,
-    without_intercept,
-)
+from statcv.report import facts, parts
 from statcv.report.methods import WORKS
-from statcv.report.parts import (
-    Cited,
-    Prose,
-    ReportTable,
-    Said,
-    Section,
-    Words,
-    as_prose,
-    count,
-    fields,
-    plain_text,
-    prose,
-    rounded,
-    stored_rows,
-)
-from statcv.words import joined
+from statcv.words import joined, stored_rows
 
 AUTHOR: Final = "for the author"
 
@@ -84,7 +57,13 @@ class Guideline:
     def lists(self) -> tuple[tuple[str, tuple[Item, ...]], ...]:
         """The lists of items, each with a caption."""
         return tuple(
-            (caption, tuple(Item(*row) for row in stored_rows(file)))
+            (
+                caption,
+                tuple(
+                    Item(*row)
+                    for row in stored_rows("statcv.report", f"templates/{file}")
+                ),
+            )
             for caption, file in self.tables.items()
         )
 
@@ -107,8 +86,8 @@ GUIDELINES: Final = {
 
 
 def checklist(
-    guideline: Guideline, answers: tuple[Mapping[str, Prose], ...]
-) -> Section:
+    guideline: Guideline, answers: tuple[Mapping[str, parts.Prose], ...]
+) -> parts.Section:
     """Return a checklist, with the items that are the author's named as such.
 
     Parameters
@@ -119,20 +98,20 @@ def checklist(
     """
     tables, said = [], []
     for (what, items), own in zip(guideline.lists, answers, strict=True):
-        total, filled = len(items), [plain_text(words) for words in own.values()]
+        total, filled = len(items), [parts.plain_text(words) for words in own.values()]
         in_part = sum(AUTHOR in text for text in filled)
         part = f" ({in_part} of them in part)" * bool(in_part)
         said.append(f"{len(filled)} of {total} {what}{part}")
         rows = tuple((one.name, one.topic, own.get(one.name, AUTHOR)) for one in items)
         caption = f"{guideline.name}: {total} {what}"
         head = ("item", "topic", "from the result")
-        tables.append(ReportTable(caption, head, rows))
-    first: Prose = (f"{joined(said)} are filled from the result.",)
+        tables.append(parts.ReportTable(caption, head, rows))
+    first: parts.Prose = (f"{joined(said)} are filled from the result.",)
     last = (
         "The topics are short words of our own; the official list is binding. Whether "
         "an item is met is for the author and the reader to judge."
     )
-    return Section(
+    return parts.Section(
         f"{guideline.name} checklist",
         prose=(first, last),
         items=(WORKS[guideline.work],),
@@ -143,11 +122,11 @@ def checklist(
 # ---- answers ----
 
 
-Answers = dict[str, Prose]
+Answers = dict[str, parts.Prose]
 
 
 def answers_of(
-    style: str, res: Cited, level: float, **more: Words
+    style: str, res: parts.Cited, level: float, **more: parts.Words
 ) -> tuple[Answers, ...]:
     """Return what a result says of the items of a guideline, one set per list.
 
@@ -164,7 +143,7 @@ def answers_of(
     """
     known = _known(res, level) | more
     if "group" in more:
-        group = (*as_prose(more["group"]), ", see the table")
+        group = (*parts.as_prose(more["group"]), ", see the table")
         known["performance"] = (*known["headline"], "; by ", *group)
     found = []
     for _, items in GUIDELINES[style].lists:
@@ -173,9 +152,9 @@ def answers_of(
             said = {one.name: one.validated or one.words for one in items}
         found.append(
             {
-                item: prose(words, **known)
+                item: parts.prose(words, **known)
                 for item, words in said.items()
-                if words and fields(words) <= known.keys()
+                if words and parts.fields(words) <= known.keys()
             }
         )
     return tuple(found)
@@ -193,13 +172,13 @@ def same_or_each(names: Sequence[str], each: Sequence[Answers]) -> Answers:
     """
     found: Answers = {}
     for item in dict.fromkeys(item for own in each for item in own):
-        texts = {plain_text(own[item]) if item in own else None for own in each}
+        texts = {parts.plain_text(own[item]) if item in own else None for own in each}
         if len(texts) == 1:
             found[item] = each[0][item]
             continue
-        words: list[str | Said] = []
+        words: list[str | parts.Said] = []
         for place, (name, own) in enumerate(zip(names, each, strict=True)):
-            named = Said(name, f"list(res.results)[{place}]")
+            named = parts.Said(name, f"list(res.results)[{place}]")
             if item in own:
                 *first, last = own[item]
                 if isinstance(last, str):  # without its full stop
@@ -215,39 +194,41 @@ HELD = "held-out predictions of {own.plan.n_fits:d} fits"
 # ---- the facts ----
 
 
-def _known(res: Cited, level: float) -> dict[str, Any]:
+def _known(res: parts.Cited, level: float) -> dict[str, Any]:
     """Return the facts that answers are made of, by name."""
     result, api = res.thing, res.api
-    said = headline(res, level)
+    said = facts.headline(res, level)
     metrics = ", ".join(metric.label for metric in result.chosen_metrics)
     kind = result.design.outcome.describe()
     objective = "internal validation by cross-validation"
-    if is_given(result):
+    if facts.is_given(result):
         objective = "evaluation of predictions from other software"
     if result.scores.external:
         objective = "external validation of a model that was fitted to other records"
     known: dict[str, Any] = {
         "res": res,
         "objective": objective,
-        "sentence": sentence_parts(res, level),
-        "outcome": Said(kind, f"{api}.design.outcome.describe()"),
-        "size": size(res),
-        "analysed": size(res),
+        "sentence": facts.sentence_parts(res, level),
+        "outcome": parts.Said(kind, f"{api}.design.outcome.describe()"),
+        "size": facts.size(res),
+        "analysed": facts.size(res),
         "missing": _missing(res),
-        "metrics": Said(metrics, f"', '.join(m.label for m in {api}.chosen_metrics)"),
+        "metrics": parts.Said(
+            metrics, f"', '.join(m.label for m in {api}.chosen_metrics)"
+        ),
         "headline": said,
         "performance": said,
         "output": _output(res),
     }
     if result.design.outcome.kind == "survival":
-        known["metrics"] = (known["metrics"], "; ", *censoring(res))
-    if not is_given(result):
+        known["metrics"] = (known["metrics"], "; ", *facts.censoring(res))
+    if not facts.is_given(result):
         known |= _of_fits(res)
     if result.scores.external:
         known |= _of_others(res)
     else:
         known["concern"] = _concern(res)
-    if lists_coefficients(result):
+    if facts.lists_coefficients(result):
         known["equation"] = (
             "coefficients of the model, in the table of the fit to all records"
         )
@@ -256,37 +237,37 @@ def _known(res: Cited, level: float) -> dict[str, Any]:
     return known
 
 
-def _of_others(res: Cited) -> dict[str, Any]:
+def _of_others(res: parts.Cited) -> dict[str, Any]:
     """Return the facts of a model that was fitted to other records."""
     model, api, y = res.thing.validated, f"{res.api}.validated", res.thing.design.y
     names = [name for name in res.thing.design.names if name != "Intercept"]
     listed = f"', '.join(n for n in {res.api}.design.names if n != 'Intercept')"
     found: dict[str, Any] = {
-        "predictions": ("read from the data: ", Said(", ".join(names), listed)),
+        "predictions": ("read from the data: ", parts.Said(", ".join(names), listed)),
         "not_apparent": "the model was fitted to other records",
         "repeated": "no resampling: the model was fitted to other records",
         "evaluated": "all records of the data count alike",
     }
     if model:
         columns = f"', '.join({api}.predictors)"
-        found["read"] = Said(", ".join(model.predictors), columns)
+        found["read"] = parts.Said(", ".join(model.predictors), columns)
     if model and model.text:
         found["written"] = "see the equation of the model"
     if model and model.share is not None:
-        found["shares"] = prose(
+        found["shares"] = parts.prose(
             "the mean outcome is {here} in these records, and {there} where the model "
             "was fitted",
-            here=rounded(float(y.mean()), f"{res.api}.design.y.mean()"),
-            there=rounded(model.share, f"{api}.share"),
+            here=parts.rounded(float(y.mean()), f"{res.api}.design.y.mean()"),
+            there=parts.rounded(model.share, f"{api}.share"),
         )
     return found
 
 
-def _of_fits(res: Cited) -> dict[str, Any]:
+def _of_fits(res: parts.Cited) -> dict[str, Any]:
     """Return the facts that only a result with fits of its own has."""
-    design, plan, drop = res.thing.design, res.thing.plan, without_intercept(res)
-    imbalance: Words = "training sets were not rebalanced"
-    recalibration: Words = "no method for class imbalance was used"
+    design, plan, drop = res.thing.design, res.thing.plan, facts.without_intercept(res)
+    imbalance: parts.Words = "training sets were not rebalanced"
+    recalibration: parts.Words = "no method for class imbalance was used"
     if plan.rebalance:
         imbalance = ("training sets were rebalanced: ", res.said("plan.rebalance"))
         recalibration = (*imbalance, "; statcv did not recalibrate predictions")
@@ -294,7 +275,9 @@ def _of_fits(res: Cited) -> dict[str, Any]:
     if design.terms.stateful:
         learnt = "transformations are estimated from each training set alone"
     lowest, highest = (
-        count(int(getattr(plan.n_train, end)()), f"{res.api}.plan.n_train.{end}()")
+        parts.count(
+            int(getattr(plan.n_train, end)()), f"{res.api}.plan.n_train.{end}()"
+        )
         for end in ("min", "max")
     )
     chosen = ""
@@ -303,20 +286,22 @@ def _of_fits(res: Cited) -> dict[str, Any]:
     training = "training sets of {low} to {high} records of the same data"
     return {
         "own": res,
-        "columns": Said(
+        "columns": parts.Said(
             ", ".join(design.names[drop:]),
             f"', '.join({res.api}.design.names{'[1:]' * drop})",
         ),
-        "analysed": prose("{size}; {res.plan.n_fits:d} fits", size=size(res), res=res),
+        "analysed": parts.prose(
+            "{size}; {res.plan.n_fits:d} fits", size=facts.size(res), res=res
+        ),
         "imbalance": imbalance,
         "recalibration": recalibration,
         "learnt": learnt,
-        "training": prose(training, low=lowest, high=highest),
+        "training": parts.prose(training, low=lowest, high=highest),
         "predictions": "each record is predicted by fits that were not trained on it",
-        "resampling": resampling(res),
+        "resampling": facts.resampling(res),
         "updating": "no model was updated after its evaluation",
-        "not_apparent": prose(HELD, own=res),
-        "per_column": per_column(res),
+        "not_apparent": parts.prose(HELD, own=res),
+        "per_column": facts.per_column(res),
         "kept_together": _kept_together(res),
         "repeated": f"the formula was fitted again,{chosen} in every training set; "
         "any selection before it is for the author",
@@ -325,44 +310,44 @@ def _of_fits(res: Cited) -> dict[str, Any]:
     }
 
 
-def _missing(res: Cited) -> Prose:
+def _missing(res: parts.Cited) -> parts.Prose:
     design, api = res.thing.design, f"{res.api}.design"
-    given = is_given(res.thing) and not res.thing.validated
+    given = facts.is_given(res.thing) and not res.thing.validated
     what = "are further rows of a record" if given else "are omitted as incomplete"
-    lost = count(design.n_given - design.n, f"{api}.n_given - {api}.n")
-    words = prose(
+    lost = parts.count(design.n_given - design.n, f"{api}.n_given - {api}.n")
+    words = parts.prose(
         f"{{lost}} of {{res.design.n_given:d}} rows {what}", lost=lost, res=res
     )
-    for name, n in missing(res):
+    for name, n in facts.missing(res):
         words += ("; ", n, " lack ", name)
     return words
 
 
-def _kept_together(res: Cited) -> Words:
+def _kept_together(res: parts.Cited) -> parts.Words:
     """Return whether records that belong together are in one fold."""
     scores = res.thing.scores
     if scores.clusters is None:
         return "no clusters were given, so that records count as independent"
     if scores.split_clusters:
         words = "{res.scores.split_clusters:d} clusters are divided across folds"
-        return prose(words, res=res)
+        return parts.prose(words, res=res)
     return "no cluster is divided across folds"
 
 
-def _concern(res: Cited) -> Words:
+def _concern(res: parts.Cited) -> parts.Words:
     concerns = "; ".join(text.rstrip(".") for text in res.thing.audit.concerns)
     if not concerns:
         return "the audit of the folds raises no concern"
     api = f"'; '.join(text.rstrip('.') for text in {res.api}.audit.concerns)"
-    return ("the audit of the folds found: ", Said(concerns, api))
+    return ("the audit of the folds found: ", parts.Said(concerns, api))
 
 
-def _output(res: Cited) -> Words:
+def _output(res: parts.Cited) -> parts.Words:
     probabilities = res.thing.scores.probabilities
     kind = "probabilities" if probabilities else "predicted values"
     if res.thing.design.outcome.kind == "survival":
-        at = horizons(res)
+        at = facts.horizons(res)
         return ("linear predictor", *((" and risk of the event", *at) if at else ()))
     if res.thing.threshold is None:
         return kind
-    return prose(f"{kind}; threshold {{res.threshold:g}}", res=res)
+    return parts.prose(f"{kind}; threshold {{res.threshold:g}}", res=res)

@@ -11,17 +11,8 @@ import pandas as pd
 from statcv.errors import ArgumentError
 from statcv.plots.drawn import named_results
 from statcv.plots.referee import MAX_CLASSES, PANELS
+from statcv.report import estimates
 from statcv.report.checklists import GUIDELINES, answers_of, checklist, same_or_each
-from statcv.report.estimates import (
-    characteristics,
-    clusters_of,
-    coefficient_tables,
-    comparison_tables,
-    estimates_in_words,
-    metrics_table,
-    stabilities,
-    stability_section,
-)
 from statcv.report.facts import data_flow, headline, sentence_parts, session
 from statcv.report.methods import methods_section
 from statcv.report.parts import (
@@ -35,7 +26,6 @@ from statcv.report.parts import (
     named_values,
     prose,
     rounded,
-    stored_rows,
     text_table,
     value_table,
 )
@@ -45,6 +35,7 @@ from statcv.results.pooling import Pooled
 from statcv.results.refittable import Refittable
 from statcv.results.summary import Summary
 from statcv.results.writing.styles import check_style
+from statcv.words import stored_rows
 
 
 def summary_of(res: Cited, level: float) -> Cited:
@@ -99,7 +90,7 @@ def result_report(
     options = {name: value for name, value in options.items() if value is not None}
     if level != 0.95:
         options["level"] = level
-    table = characteristics(res, by)
+    table = estimates.characteristics(res, by)
     described = () if table is None else (table,)
     sections = [
         Section(
@@ -122,16 +113,18 @@ def result_report(
             items=res.each("audit.findings", "sentence"),
         )
         sections.append(folds)
-    tables = (metrics_table(res, level), *coefficient_tables(res))
+    tables = (estimates.metrics_table(res, level), *estimates.coefficient_tables(res))
     if model:  # the summary states each group
         tables += shown_tables(summary)[1:]
     sections.append(Section("Estimates", tables=tables))
     facts: dict[str, Words] = {}
     if by is not None:
-        clusters, facts = clusters_of(result, by, level)
+        clusters, facts = estimates.clusters_of(result, by, level)
         sections.append(clusters)
-    moved = stabilities(res)
-    sections += [stability_section(place, one) for place, one in enumerate(moved)]
+    moved = estimates.stabilities(res)
+    sections += [
+        estimates.stability_section(place, one) for place, one in enumerate(moved)
+    ]
     sections.append(pictures_section(result, level))
     if style is not None:
         if described:
@@ -198,7 +191,7 @@ def comparison_report(comparison: Comparison, style: str | None = None) -> Repor
     if style == "tripod+ai":
         sections.append(methods_section(results, level, comparison))
     sections += [
-        Section("Estimates and differences", tables=comparison_tables(res)),
+        Section("Estimates and differences", tables=estimates.comparison_tables(res)),
         Section("Pictures", pictures=pictures_of_comparison(comparison)),
     ]
     if style is not None:
@@ -231,7 +224,7 @@ def comparison_report(comparison: Comparison, style: str | None = None) -> Repor
     )
     words = "Comparison of results by "
     title = Said(f"{words}{comparison.metric.label}", f"{words!r} + res.metric.label")
-    return Report(title, estimates_in_words(res), (*sections, last))
+    return Report(title, estimates.estimates_in_words(res), (*sections, last))
 
 
 # ---- a result over imputations, or over sites ----
@@ -330,7 +323,11 @@ AT_CUTS = (
 
 def _described(kind: str) -> list[tuple[str, ...]]:
     """Return the name, title and description of each picture; "none" of one omitted."""
-    return [row[1:] for row in stored_rows("pictures.txt") if row[0] == kind]
+    return [
+        row[1:]
+        for row in stored_rows("statcv.report", "templates/pictures.txt")
+        if row[0] == kind
+    ]
 
 
 def pictures_section(result: Refittable, level: float) -> Section:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from statcv.report.facts import censoring, estimate_of, is_given, resampling, the
-from statcv.report.parts import Cited, Prose, Said, Section, count, prose, stored_rows
+from statcv.report.parts import Cited, Prose, Said, Section, count, prose
 from statcv.results.comparison.comparison import Comparison
 from statcv.results.refittable import Refittable
+from statcv.words import stored_rows
 
-WORKS = {row[0]: row[1] for row in stored_rows("works.txt")}
+WORKS = {row[0]: row[1] for row in stored_rows("statcv.report", "templates/works.txt")}
 OF_INTERVALS = {
     "delong": "delong",
     "logit": "delong",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from statcv import words
 from statcv.arguments import check_level, check_types
 from statcv.errors import ArgumentError
 from statcv.inference import Estimate, make_estimates, metric_of
@@ -24,15 +25,6 @@ from statcv.results.refits import is_bootstrap
 from statcv.results.refittable import Refittable
 from statcv.results.writing.export import INDENT, PaperTable
 from statcv.tables import check_digits, column
-from statcv.words import (
-    joined,
-    listed,
-    p_value,
-    percent,
-    plural,
-    shared_digits,
-    with_interval,
-)
 
 WAYS = {
     "pooled": "computed from all held-out predictions together",
@@ -56,7 +48,7 @@ class _Row:
     def cells(self, digits: int) -> list[str]:
         each = (column(one, [], digits) for one in self.estimates)
         bare = column(self.bare, [], digits)
-        return [*(with_interval(*texts) for texts in each), *bare]
+        return [*(words.with_interval(*texts) for texts in each), *bare]
 
 
 def check_options(function: Callable[..., Any], given: Mapping[str, Any]) -> None:
@@ -103,7 +95,7 @@ def paper_table(
     names = [metric.name for metric in chosen[0] if metric.name in common]
     if not names:
         raise ArgumentError(
-            f"the results {joined(list(results))} have no metric in common; name "
+            f"the results {words.joined(list(results))} have no metric in common; name "
             "metrics that all of them can have by metrics=."
         )
     by_name = [{metric.name: metric for metric in own} for own in chosen]
@@ -112,7 +104,7 @@ def paper_table(
         _made(one, own, level) for one, own in zip(results.values(), kept, strict=True)
     ]
     rows: list[tuple[str, list[str]]] = []
-    said = f"Estimate ({percent(level)} CI)"
+    said = f"Estimate ({words.percent(level)} CI)"
     heads = list(results) if others else [said]
     if by is not None:
         rows = _by_group(list(results.values()), kept, by, level, digits)
@@ -177,7 +169,7 @@ def comparison_table(
     apart = [tuple(row) for row in pairs[columns].to_numpy(float)]
     places = _digits([_Row("", tuple(apart))], digits)
     differences = [
-        with_interval(text, *column(limits[1:], [], places))
+        words.with_interval(text, *column(limits[1:], [], places))
         for text, limits in zip(subtracted(compared, places), apart, strict=True)
     ]
     own = comparison.table[["estimate", "lower", "upper"]].to_numpy(float)
@@ -185,7 +177,7 @@ def comparison_table(
     adjusted = len(pairs) > 1 and comparison.adjust != "none"
     name, heading, _ = ADJUSTED[comparison.adjust] if adjusted else ("p", "", "")
     tested = [
-        [difference, p_value(p), *([p_value(q)] if adjusted else [])]
+        [difference, words.p_value(p), *([words.p_value(q)] if adjusted else [])]
         for difference, p, q in zip(differences, pairs["p"], pairs[name], strict=True)
     ]
     nothing = [""] * (2 + adjusted)
@@ -197,7 +189,7 @@ def comparison_table(
     if not alone:
         names = pairs["second"] + " − " + pairs["first"]
         rows |= {n: ["", *cells] for n, cells in zip(names, tested, strict=True)}
-    ci = f"({percent(comparison.level)} CI)"
+    ci = f"({words.percent(comparison.level)} CI)"
     heads = [f"{comparison.metric.label} {ci}", f"Difference {ci}", "p"]
     heads += [heading] * adjusted
     frame = pd.DataFrame(list(rows.values()), columns=heads, index=pd.Index(list(rows)))
@@ -245,7 +237,7 @@ def _digits(rows: Sequence[_Row], given: int | None) -> int:
     if given is not None:
         return given
     limits = [(low, high) for row in rows for _, low, high in row.estimates]
-    return shared_digits([low for low, _ in limits], [high for _, high in limits])
+    return words.shared_digits([low for low, _ in limits], [high for _, high in limits])
 
 
 def _of_bootstrap(
@@ -302,7 +294,7 @@ def _evaluated(results: Mapping[str, Refittable | Pooled]) -> str:
         what = f"{len(each)} models"
     records = f"{design.n} records"
     if design.outcome.kind == "binary":
-        events = plural(int(design.y.sum()), "event")
+        events = words.plural(int(design.y.sum()), "event")
         records += f" with {events} ({plain_text(outcome_level(first, 1))})"
     text = f"of {what} in {records}"
     schemes = {plain_text(resampling(one)) for one in each}
@@ -325,7 +317,7 @@ def _notes(
         for note in (_ways(own), _intervals(own, level)):
             told.setdefault(note, []).append(name)
     return tuple(
-        note if len(names) == len(results) else f"{listed(names)}: {note}"
+        note if len(names) == len(results) else f"{words.listed(names)}: {note}"
         for note, names in told.items()
     )
 
@@ -335,7 +327,7 @@ def _ways(estimates: Sequence[Estimate]) -> str:
     for one in estimates:
         ways.setdefault(WAYS.get(one.how, one.how), []).append(one.label)
     said = [
-        f"{joined(labels)} {'is' if len(labels) == 1 else 'are'} {way}"
+        f"{words.joined(labels)} {'is' if len(labels) == 1 else 'are'} {way}"
         for way, labels in ways.items()
     ]
     return f"{'; '.join(said)}."
@@ -345,8 +337,8 @@ def _intervals(estimates: Sequence[Estimate], level: float) -> str:
     methods: dict[str, list[str]] = {}
     for one in estimates:
         methods.setdefault(one.interval_in_words, []).append(one.label)
-    said = f"{percent(level)} confidence intervals (CI)"
+    said = f"{words.percent(level)} confidence intervals (CI)"
     if len(methods) == 1:
         return f"{said}: {next(iter(methods))}."
-    each = [f"{method} ({joined(labels)})" for method, labels in methods.items()]
+    each = [f"{method} ({words.joined(labels)})" for method, labels in methods.items()]
     return f"{said}: {'; '.join(each)}."

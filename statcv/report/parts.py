@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from operator import attrgetter
 from string import Formatter
 from typing import Any
@@ -187,14 +185,6 @@ class Report:
 
 
 # ---- tables ----
-
-
-@cache
-def stored_rows(file: str) -> tuple[tuple[str, ...], ...]:
-    """Return the lines of a table among the templates, each split into its cells."""
-    text = resources.files("statcv.report").joinpath("templates", file)
-    lines = text.read_text("utf-8").splitlines()
-    return tuple(tuple(line.split(" | ")) for line in lines)
 
 
 def text_table(frame: pd.DataFrame, caption: str, api: str) -> ReportTable:

@@ -7,13 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from statcv.errors import (
-    CostWarning,
-    DistributionalBiasWarning,
-    FormulaError,
-    ModelError,
-    warn,
-)
+from statcv import errors
 from statcv.formula import as_frame, is_offset, is_strata
 from statcv.metrics import Metric
 from statcv.results.comparison.comparison import (
@@ -148,7 +142,7 @@ def drop1(
         If the refits will take long.
     """
     if not result.refits.possible:
-        raise ModelError(
+        raise errors.ModelError(
             "drop1() fits the model again without each term, but these predictions "
             "come from other software or an earlier fit."
         )
@@ -164,13 +158,13 @@ def drop1(
         and not (is_offset(term[0]) or is_strata(term[0]))
     ]
     if not dropped:
-        raise FormulaError(f"{formula.text!r} has no term that can be dropped.")
+        raise errors.FormulaError(f"{formula.text!r} has no term that can be dropped.")
     seconds = len(dropped) * seconds_once(result)
     if seconds > LONG:
-        warn(
+        errors.warn(
             f"drop1() repeats the cross-validation {len(dropped)} times: about "
             f"{duration(seconds)} on one core.",
-            CostWarning,
+            errors.CostWarning,
         )
     data = as_frame(result.call.data).iloc[result.design.kept]
     same = {"scheme": result.plan, "data": data, "weights": result.weights}
@@ -185,7 +179,7 @@ def drop1(
         changes = {**same, "formula": f"{formula.outcome} ~ {less}"}
         # The call itself has already warned of bias by the folds.
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DistributionalBiasWarning)
+            warnings.simplefilter("ignore", errors.DistributionalBiasWarning)
             results[":".join(term)] = result.call.again(formula, {}, changes)
     return Drop1(
         make_comparison(

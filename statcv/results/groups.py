@@ -22,6 +22,7 @@ from statcv.words import plural, shared_digits, with_interval
 # shown by group in a summary
 CALIBRATION = ("calibration_slope", "oe_ratio", "slope_counts", "oe_counts")
 MOST_ROWS = 14  # largest number of rows of groups in a summary
+OF_TEST = ("difference", "se", "lower", "upper", "statistic")
 SHOWN_OF_DIFFERENCES = ("metric", "first", "second", "difference", "p")
 
 
@@ -51,9 +52,7 @@ def group_table(
             name: label,
             "how": found[place].how,
             "estimate": found[place].value,
-            "se": found[place].se,
-            "lower": found[place].lower,
-            "upper": found[place].upper,
+            **{end: getattr(found[place], end) for end in ("se", "lower", "upper")},
             "interval": found[place].interval_in_words,
             "n": n,
         }
@@ -192,11 +191,7 @@ def _contrasts(groups: Sequence[Group], metric: Metric, reference: Any) -> pd.Da
                 "first": first.name,
                 "second": second.name,
                 "how": estimate.how,
-                "difference": test.difference,
-                "se": test.se,
-                "lower": test.lower,
-                "upper": test.upper,
-                "statistic": test.statistic,
+                **{name: getattr(test, name) for name in OF_TEST},
                 "p": test.p_value,
                 "interval": why if test.reason else estimate.interval_in_words,
             }

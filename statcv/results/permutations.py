@@ -9,28 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv import errors, inference
 from statcv.arguments import check_whole
-from statcv.errors import (
-    ArgumentError,
-    MetricError,
-    ModelError,
-    SchemeError,
-    suggestion,
-)
-from statcv.inference import (
-    BOOTSTRAPS,
-    INTERVALS,
-    HTest,
-    NullBias,
-    make_estimate,
-    measured_size,
-    permutation_test,
-    permuted_values,
-    plain_t_test,
-    resolve_how,
-    values_by_split,
-    wald_test,
-)
 from statcv.inference.tests.htest import check_alternative
 from statcv.inference.tests.null_bias import make_null_bias
 from statcv.inference.tests.permutation import (
@@ -79,7 +59,7 @@ def permuted(
     short = [one for one in wanted if _known(result, [one], times, seed) < times]
     if short:
         first = _known(result, short, times, seed)
-        made = permuted_values(
+        made = inference.permuted_values(
             result.refits.setup_for(short[0][0]),
             short,
             times,
@@ -132,7 +112,7 @@ def null_distribution(
 # ---- the bias where there is no skill ----
 
 
-def biases_shown(result: Refittable, n_permutations: int) -> list[NullBias]:
+def biases_shown(result: Refittable, n_permutations: int) -> list[inference.NullBias]:
     """Return the biases that a summary shows, all from the same refits.
 
     They are that of the first rank metric, combined in its default way, and those of
@@ -146,7 +126,7 @@ def biases_shown(result: Refittable, n_permutations: int) -> list[NullBias]:
     """
     ranks = [m for m in result.chosen_metrics if m.rank and _has_no_skill(result, m)]
     if not ranks:
-        raise MetricError(
+        raise errors.MetricError(
             "null_bias= is for rank metrics with a value of no skill, such as auROC; "
             f"this result has {', '.join(result.metric_names)}."
         )
@@ -159,7 +139,7 @@ def null_biases(
     ways: Sequence[tuple[Metric, str | None]],
     times: int,
     running: Running,
-) -> list[NullBias]:
+) -> list[inference.NullBias]:
     """Return the means under permuted outcomes minus the values of no skill.
 
     All metrics are read from the same fits; a way of combining folds that is None is
@@ -199,13 +179,13 @@ def null_biases(
 def _with_no_skill(result: Refittable, metric: Metric, how: str | None) -> Wanted:
     """Return a metric that has a value of no skill, and the way it is stated."""
     if metric.against_mean:
-        raise MetricError(
+        raise errors.MetricError(
             f"{metric.label} of a model that was fitted to noise is rightly below 0, "
             "since it predicts worse than the mean; its value under permuted outcomes "
             "is not a bias. null_distribution() returns these values."
         )
     if not _has_no_skill(result, metric):
-        raise MetricError(
+        raise errors.MetricError(
             f"no value of {metric.label} stands for no skill under every outcome, so "
             "that its bias is not defined; null_distribution() returns its values "
             "under permuted outcomes."
@@ -233,7 +213,7 @@ def skill_test(
     n_permutations: int,
     level: float,
     running: Running,
-) -> HTest:
+) -> inference.HTest:
     """Test a metric by permutations, by an interval, or by a t test over folds.
 
     Parameters
@@ -244,37 +224,37 @@ def skill_test(
     """
     side = better_side(metric) if alternative is None else alternative
     check_alternative(side)
-    named = ("permutation", "t", *INTERVALS)
+    named = ("permutation", "t", *inference.INTERVALS)
     if method is not None and method not in named:
-        raise MetricError(
+        raise errors.MetricError(
             f"method={method!r} is not a test; the tests are "
-            f"{', '.join(map(repr, named))}." + suggestion(method, named)
+            f"{', '.join(map(repr, named))}." + errors.suggestion(method, named)
         )
     if method == "t" and how not in (None, "per_fold"):
-        raise MetricError(
+        raise errors.MetricError(
             f"method='t' tests the values of the folds, so that how={how!r} does not "
             "apply."
         )
     said = {"alternative": side, "about": about(result)}
     if method == "permutation" or (method is None and result.refits.possible):
         if null is not None and null != no_skill_value(result, metric):
-            raise MetricError(
+            raise errors.MetricError(
                 f"null={null!r} cannot be tested by permutation: the null hypothesis "
                 "of a permutation test is that outcome and predictors are unrelated. "
                 "Omit null, or name another method."
             )
         check_times(result, n_permutations)
-        found = make_estimate(result.scores, metric, how, level)
+        found = inference.make_estimate(result.scores, metric, how, level)
         wanted = [(metric, permutable_how(result, metric, how))]
         known = _known(result, wanted, n_permutations, running.seed)
         try:
             warn_of_permutations(result, n_permutations - known)
             values = permuted(result, wanted, n_permutations, running)[0]
-        except SchemeError as error:
+        except errors.SchemeError as error:
             if method is not None:
                 raise
-            return permutation_test(found, [], **said, reason=str(error))
-        test = permutation_test(found, values, **said)
+            return inference.permutation_test(found, [], **said, reason=str(error))
+        test = inference.permutation_test(found, values, **said)
         notes = (
             exchange(result.plan, result.design),
             few_permutations_caveat(result.plan, result.design.y),
@@ -284,19 +264,21 @@ def skill_test(
         return _with_size(result, test, metric, found.how, "permutation")
     value = _null(result, metric, null)
     if method == "t":
-        values = values_by_split(result.scores, metric)
+        values = inference.values_by_split(result.scores, metric)
         size = _size(result, metric, "per_fold", "t")
-        return plain_t_test(values, metric, value, level=level, measured=size, **said)
+        return inference.plain_t_test(
+            values, metric, value, level=level, measured=size, **said
+        )
     found = named_estimate(result, metric, how, level, method, running)
-    test = wald_test(found, value, **said)
+    test = inference.wald_test(found, value, **said)
     if method is None or found.interval.pairs or np.isnan(test.p_value):
         return test  # the size of such a test was not measured
     return _with_size(result, test, metric, found.how, method)
 
 
 def _with_size(
-    result: Refittable, test: HTest, metric: Metric, how: str, method: str
-) -> HTest:
+    result: Refittable, test: inference.HTest, metric: Metric, how: str, method: str
+) -> inference.HTest:
     """Add the measured size of such a test, if it is known."""
     said = _size(result, metric, how, method)
     return replace(test, notes=(*test.notes, said)) if said else test
@@ -305,7 +287,9 @@ def _with_size(
 def _size(result: Refittable, metric: Metric, how: str, method: str) -> str | None:
     if metric.name != "auroc":
         return None
-    return measured_size(result.plan, how, method, float(result.design.y.mean()))
+    return inference.measured_size(
+        result.plan, how, method, float(result.design.y.mean())
+    )
 
 
 def _null(result: Refittable, metric: Metric, null: float | None) -> float:
@@ -313,13 +297,13 @@ def _null(result: Refittable, metric: Metric, null: float | None) -> float:
     value = no_skill_value(result, metric) if null is None else null
     if value is None:
         other = ", or use method='permutation'" if result.refits.possible else ""
-        raise MetricError(
+        raise errors.MetricError(
             f"no value of {metric.label} stands for no skill under every outcome; "
             f"give null={other}."
         )
     low, high = metric.bounds
     if not low <= value <= high:
-        raise MetricError(
+        raise errors.MetricError(
             f"null={value!r} is not a value of {metric.label}, which lies between "
             f"{low:g} and {high:g}."
         )
@@ -372,16 +356,16 @@ def permutable_how(result: Refittable, metric: Metric, how: str | None) -> str:
         If the metric is not available that way.
     """
     if not result.refits.possible:
-        raise ModelError(
+        raise errors.ModelError(
             f"{result.learner.label}: there is no model that can be fitted to permuted "
             "outcomes; test() without method= tests by the interval of the estimate."
         )
-    if how in BOOTSTRAPS:
-        raise MetricError(
+    if how in inference.BOOTSTRAPS:
+        raise errors.MetricError(
             f"how={how!r} needs a fit on all rows in addition to those in the folds, "
             "which is not made for permuted outcomes; use how='per_fold'."
         )
-    return resolve_how(result.scores, metric, how)
+    return inference.resolve_how(result.scores, metric, how)
 
 
 def check_times(result: Refittable, times: int, name: str = "n_permutations") -> None:
@@ -402,7 +386,7 @@ def check_times(result: Refittable, times: int, name: str = "n_permutations") ->
     check_whole(times, name, least=1)
     if times > MOST:
         cost = duration(MOST * seconds_once(result))
-        raise ArgumentError(
+        raise errors.ArgumentError(
             f"{name}={times} is more than can be made; at most {MOST} are allowed, "
             f"which take about {cost} for this model on one core."
         )

@@ -9,17 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv import inference
 from statcv.engine import Setup, fit_all
 from statcv.errors import CostWarning, MetricError, UndefinedMetricWarning, warn
 from statcv.folds import FoldPlan
-from statcv.inference import (
-    BOOTSTRAPS,
-    INTERVALS,
-    Estimate,
-    bootstrap_estimate,
-    make_estimate,
-    resolve_how,
-)
 from statcv.inference.intervals.request import IntervalRequest
 from statcv.inference.refits.jackknife import MOST_FITS, Jackknife, Kept, keep_jackknife
 from statcv.inference.refits.nested_cv import FEW_REPEATS, REPEATS, nested_fits
@@ -241,7 +234,7 @@ def named_estimate(
     level: float,
     interval: str | None,
     running: Running,
-) -> Estimate:
+) -> inference.Estimate:
     """Estimate a metric with the named interval, with refits if it needs them.
 
     Parameters
@@ -262,17 +255,17 @@ def named_estimate(
     UndefinedMetricWarning
         If the metric is undefined in some folds or repeats, with their number.
     """
-    if how in BOOTSTRAPS and is_bootstrap(result.plan):
+    if how in inference.BOOTSTRAPS and is_bootstrap(result.plan):
         if interval is not None:
             raise MetricError(f"how={how!r} has no interval; omit interval=.")
         refits = result.refits
         cut = refits.full_threshold(metric)
-        found: Estimate = bootstrap_estimate(
+        found: inference.Estimate = inference.bootstrap_estimate(
             result.scores, metric, how, refits.fitted, level, cut
         )
-    elif interval in INTERVALS and INTERVALS[interval].refits:
+    elif interval in inference.INTERVALS and inference.INTERVALS[interval].refits:
         _check_refits(result, f"interval={interval!r}")
-        bare = make_estimate(result.scores, metric, how, level)
+        bare = inference.make_estimate(result.scores, metric, how, level)
         if (metric, bare.how) not in result.refits.jackknives:
             warn_of_interval(result, interval)
         asked = IntervalRequest(
@@ -285,14 +278,16 @@ def named_estimate(
             kept=result.refits.jackknives,
             running=running.processes,
         )
-        made = replace(INTERVALS[interval].make(asked), name=interval)
+        made = replace(inference.INTERVALS[interval].make(asked), name=interval)
         found = bare.with_interval(lambda: made)
     else:
         seed = running.seed
-        found = make_estimate(result.scores, metric, how, level, interval, seed=seed)
+        found = inference.make_estimate(
+            result.scores, metric, how, level, interval, seed=seed
+        )
     if found.n_undefined:
         unit = "folds" if found.how == "per_fold" else "repeats"
-        if how in BOOTSTRAPS and metric.casewise is not None:
+        if how in inference.BOOTSTRAPS and metric.casewise is not None:
             unit = "records"
         elif result.scores.by_split:
             unit = "splits"
@@ -320,7 +315,7 @@ def jackknife(
     MetricError
         If the estimate cannot be jackknifed; the message gives the reason.
     """
-    way = resolve_how(result.scores, metric, how)
+    way = inference.resolve_how(result.scores, metric, how)
     _check_refits(result, "the jackknife")
     if (metric, way) not in result.refits.jackknives:
         warn_of_interval(result, "jackknife")

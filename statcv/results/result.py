@@ -11,14 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import (
-    attribute_error,
-    check_level,
-    check_types,
-    described,
-    is_list,
-    resolve_seed,
-)
+from statcv import arguments, inference
 from statcv.engine import Held, Setup
 from statcv.errors import (
     ArgumentError,
@@ -29,16 +22,6 @@ from statcv.errors import (
 from statcv.folds import FoldPlan
 from statcv.folds.audit import Audit, mean_model_auroc
 from statcv.formula import Design, caller_scope
-from statcv.inference import (
-    Estimate,
-    HTest,
-    NullBias,
-    RandomEffects,
-    Scores,
-    make_estimate,
-    metric_of,
-    resolve_how,
-)
 from statcv.inference.estimates.constants import constants_of
 from statcv.inference.estimates.groups import groups_of, joined_groups
 from statcv.inference.estimates.monte_carlo import MonteCarlo, monte_carlo
@@ -138,7 +121,7 @@ class CVResult(Exports):
             """Say what is offered in place of a word of R or scikit-learn."""
             if hasattr(type(self), name):  # a property that raised an AttributeError
                 return object.__getattribute__(self, name)
-            raise attribute_error("a result", name, dir(type(self)))
+            raise arguments.attribute_error("a result", name, dir(type(self)))
 
     @property
     def metric_names(self) -> tuple[str, ...]:
@@ -151,7 +134,7 @@ class CVResult(Exports):
         return getattr(self.call, "validated", None)
 
     @cached_property
-    def scores(self) -> Scores:
+    def scores(self) -> inference.Scores:
         """The held-out predictions as arrays, from which metrics and plots are made."""
         scores = scores_of(
             self.plan,
@@ -489,7 +472,7 @@ class CVResult(Exports):
         1     GPA     0.191        0.04  0.003
         2     PSI     0.171        0.02  0.013
         """
-        check_types(CVResult.drop1, locals())
+        arguments.check_types(CVResult.drop1, locals())
         from statcv.results.drop1 import drop1
 
         return drop1(self, self._metric(metric), how, test, level)
@@ -506,7 +489,7 @@ class CVResult(Exports):
         seed: int | np.random.Generator | None = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
-    ) -> Estimate:
+    ) -> inference.Estimate:
         """Estimate a metric, with a confidence interval.
 
         Parameters
@@ -580,7 +563,7 @@ class CVResult(Exports):
         >>> round(float(res.estimate("brier", how="pooled")), 3)
         0.151
         """
-        check_types(CVResult.estimate, locals())
+        arguments.check_types(CVResult.estimate, locals())
         running = self._running(seed, n_jobs, progress)
         chosen = self._metric(metric)
         return named_estimate(self, chosen, how, level, interval, running)
@@ -677,7 +660,7 @@ class CVResult(Exports):
 
     def heterogeneity(
         self, metric: str | Metric | None = None, *, by: Any = None, level: float = 0.95
-    ) -> RandomEffects:
+    ) -> inference.RandomEffects:
         """Combine a metric's estimates over groups, and measure their heterogeneity.
 
         The groups are combined by a random-effects meta-analysis (REML, with the
@@ -743,9 +726,9 @@ class CVResult(Exports):
         >>> chance.needed(chance.se)
         20
         """
-        check_types(CVResult.monte_carlo, locals())
+        arguments.check_types(CVResult.monte_carlo, locals())
         chosen = self._metric(metric)
-        way = resolve_how(self.scores, chosen, how)
+        way = inference.resolve_how(self.scores, chosen, how)
         return monte_carlo(self.scores, chosen, way)
 
     def jackknife(
@@ -785,7 +768,7 @@ class CVResult(Exports):
         >>> len(loo.jackknife("auroc").values)
         32
         """
-        check_types(CVResult.jackknife, locals())
+        arguments.check_types(CVResult.jackknife, locals())
         running = self._running(None, n_jobs, progress)
         return jackknife(self, self._metric(metric), how, running)
 
@@ -804,7 +787,7 @@ class CVResult(Exports):
         seed: int | np.random.Generator | None = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
-    ) -> HTest:
+    ) -> inference.HTest:
         """Test a metric against no skill, or against a value.
 
         Parameters
@@ -854,7 +837,7 @@ class CVResult(Exports):
         >>> loo.test(n_permutations=199).p_value <= 0.05
         True
         """
-        check_types(CVResult.test, locals())
+        arguments.check_types(CVResult.test, locals())
         return permutations.skill_test(
             self,
             self._metric(metric),
@@ -919,7 +902,7 @@ class CVResult(Exports):
         >>> bool(null.quantile(0.95) < float(loo.estimate()))
         True
         """
-        check_types(CVResult.null_distribution, locals())
+        arguments.check_types(CVResult.null_distribution, locals())
         running = self._running(seed, n_jobs, progress)
         chosen = self._metric(metric)
         return permutations.null_distribution(self, chosen, how, times, running)
@@ -933,7 +916,7 @@ class CVResult(Exports):
         seed: int | np.random.Generator | None = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
-    ) -> NullBias:
+    ) -> inference.NullBias:
         """Return the bias of an estimate when there is no skill.
 
         The bias is the mean of the estimate over permuted outcomes minus its value
@@ -982,7 +965,7 @@ class CVResult(Exports):
         >>> low.null_bias("auroc", "pooled").clear, low.null_bias("auroc").clear
         (True, False)
         """
-        check_types(CVResult.null_bias, locals())
+        arguments.check_types(CVResult.null_bias, locals())
         running = self._running(seed, n_jobs, progress)
         wanted = [(self._metric(metric), how)]
         return permutations.null_biases(self, wanted, n_permutations, running)[0]
@@ -1213,17 +1196,18 @@ class CVResult(Exports):
         >>> round(one.apparent, 3), round(float(one), 3)
         (0.879, 0.853)
         """
-        check_types(CVResult.optimism_corrected, locals())
+        arguments.check_types(CVResult.optimism_corrected, locals())
         one = metric is None or isinstance(metric, (str, Metric))
         if metric is None or isinstance(metric, (str, Metric)):
             metrics = [self._metric(metric)]
-        elif is_list(metric):
+        elif arguments.is_list(metric):
             metrics = [self._metric(name) for name in metric]
         else:
             raise ArgumentTypeError(
-                f"metric must be a metric or a list of them, not {described(metric)}."
+                "metric must be a metric or a list of them, not "
+                f"{arguments.described(metric)}."
             )
-        check_level(level)
+        arguments.check_level(level)
         moved = metrics if interval == "cross_validated" else []
         found = optimism_corrected(
             self.refits.setup,
@@ -1292,7 +1276,7 @@ class CVResult(Exports):
            predicted  apparent  optimism  corrected
         0      0.146      0.03    -0.073      0.103
         """
-        check_types(CVResult.corrected_calibration, locals())
+        arguments.check_types(CVResult.corrected_calibration, locals())
         return corrected_calibration(
             self.refits.setup,
             n_boot=n_boot,
@@ -1372,7 +1356,7 @@ class CVResult(Exports):
            predicted   mape  treating
         0       0.13  0.038         0
         """
-        check_types(CVResult.stability, locals())
+        arguments.check_types(CVResult.stability, locals())
         if from_folds and (n_boot, seed) != (None, None):
             raise ArgumentError("from_folds=True needs neither n_boot= nor seed=.")
         samples = n_boot if from_folds or n_boot is not None else 200
@@ -1430,7 +1414,7 @@ class CVResult(Exports):
         10      0.207     0.221  0.182  0.266
         30      0.578     0.571  0.529  0.612
         """
-        check_types(CVResult.clustered_calibration, locals())
+        arguments.check_types(CVResult.clustered_calibration, locals())
         outcome, groups = self.design.outcome, groups_of(self, by)
         return clustered_calibration(
             self.scores,
@@ -1502,7 +1486,9 @@ class CVResult(Exports):
         return lines_in_words(self)
 
     def __repr__(self) -> str:
-        return short_text(self, make_estimate(self.scores, self._metric(None)))
+        return short_text(
+            self, inference.make_estimate(self.scores, self._metric(None))
+        )
 
     def summary(
         self,
@@ -1549,7 +1535,7 @@ class CVResult(Exports):
         >>> res.summary().tables["Metrics"].index[:2].tolist()
         ['auroc', 'auprc']
         """
-        check_types(CVResult.summary, locals())
+        arguments.check_types(CVResult.summary, locals())
         biases = [] if null_bias is None else permutations.biases_shown(self, null_bias)
         made = summarise(
             self,
@@ -1687,7 +1673,9 @@ class CVResult(Exports):
     # ---- defaults of arguments ----
 
     def _metric(self, name: str | Metric | None) -> Metric:
-        return self.chosen_metrics[0] if name is None else metric_of(self, name)
+        return (
+            self.chosen_metrics[0] if name is None else inference.metric_of(self, name)
+        )
 
     def _running(
         self,
@@ -1695,5 +1683,5 @@ class CVResult(Exports):
         n_jobs: int | None,
         progress: bool | None,
     ) -> Running:
-        own = self.seed if seed is None else resolve_seed(seed)
+        own = self.seed if seed is None else arguments.resolve_seed(seed)
         return Running(own, n_jobs, progress)

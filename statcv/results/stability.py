@@ -14,16 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from statcv import errors
 from statcv.arguments import MAX_RESAMPLES, check_level, check_whole, is_number, one_of
 from statcv.engine import Setup, progress_bar, run_everywhere
-from statcv.errors import (
-    ArgumentError,
-    FitError,
-    MetricError,
-    OutcomeError,
-    StatcvWarning,
-    warn,
-)
 from statcv.formula import Design
 from statcv.inference.estimates.groups import group_name, groups_of
 from statcv.inference.refits.refitting import warn_of_refits
@@ -70,9 +63,9 @@ def bootstrapped(
     missing = n_boot - sum(map(len, made))
     said = f"{missing} of {n_boot} bootstrap samples have too few records of a class."
     if not made:
-        raise FitError(said)
+        raise errors.FitError(said)
     if missing and design is None:  # the same models gave the warning before
-        warn(said, StatcvWarning)
+        errors.warn(said, errors.StatcvWarning)
     return np.concatenate(made), resampling.failed
 
 
@@ -296,7 +289,9 @@ class Stability:
             If the models are those of folds.
         """
         if self.n_boot is None:
-            raise ArgumentError("predict() needs bootstrap models; omit from_folds=.")
+            raise errors.ArgumentError(
+                "predict() needs bootstrap models; omit from_folds=."
+            )
         design, setup = self.result.design, self.result.refits.setup_for(UNCUT)
         matrix, labels = design.new_matrix(new)
         complete = predictable(matrix, self.result.learner)
@@ -343,19 +338,19 @@ def stability(
     check_level(level)
     at, risks = horizon_of(result, "stability()", at), outcome.kind != "continuous"
     if outcome.kind == "multiclass":
-        raise OutcomeError(
+        raise errors.OutcomeError(
             f"stability() needs a number or two classes, and {outcome.name!r} has "
             f"{len(outcome.levels)}; compare one class with the others."
         )
     if not refits.all_rows.probabilities:
-        raise MetricError(
+        raise errors.MetricError(
             f"stability() needs probabilities; calibrate the scores of "
             f"{result.learner.label}, for example with CalibratedClassifierCV."
         )
     if threshold is None:
         threshold = result.threshold
     elif not (is_number(threshold) and 0 < threshold < 1 and risks):
-        raise ArgumentError(
+        raise errors.ArgumentError(
             f"threshold={threshold!r} must be a risk between 0 and 1; the outcome "
             f"{outcome.name!r} is {outcome.kind}."
         )

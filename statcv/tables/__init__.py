@@ -3,42 +3,30 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from statcv.tables.numbers import check_digits, column, decimals, number
-from statcv.tables.printed import (
-    WIDTH,
-    Constructed,
-    Printed,
-    Said,
-    fields_of,
-    heading_of,
-    wrapped,
-)
+from statcv.tables.numbers import check_digits as check_digits
+from statcv.tables.numbers import column as column
+from statcv.tables.numbers import decimals as decimals
+from statcv.tables.numbers import number as number
+from statcv.tables.printed import WIDTH as WIDTH
+from statcv.tables.printed import Constructed as Constructed
+from statcv.tables.printed import Printed as Printed
+from statcv.tables.printed import Said as Said
+from statcv.tables.printed import fields_of as fields_of
+from statcv.tables.printed import heading_of as heading_of
+from statcv.tables.printed import wrapped as wrapped
 
 if TYPE_CHECKING:
-    from statcv.tables.table import Table, Values, labels_of, row_digits, shown_frame
+    from statcv.tables.table import Table as Table
+    from statcv.tables.table import Values as Values
+    from statcv.tables.table import labels_of as labels_of
+    from statcv.tables.table import row_digits as row_digits
+    from statcv.tables.table import shown_frame as shown_frame
 
-__all__ = [
-    "WIDTH",
-    "Constructed",
-    "Printed",
-    "Said",
-    "Table",
-    "Values",
-    "check_digits",
-    "column",
-    "decimals",
-    "fields_of",
-    "heading_of",
-    "labels_of",
-    "number",
-    "row_digits",
-    "shown_frame",
-    "wrapped",
-]
+OF_FRAMES = ("Table", "Values", "labels_of", "row_digits", "shown_frame")
 
 
 def __getattr__(name: str) -> Any:
     """Import a table when it is first used: metrics need no pandas."""
-    if name in __all__:
+    if name in OF_FRAMES:
         return getattr(import_module("statcv.tables.table"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -72,16 +72,10 @@ class SettingsComparison:
             index=table.index,
         )
         caption = f"{second} − {first}"
-        found = pd.DataFrame(
-            {
-                "median": test.median,
-                "lower": test.lower,
-                "upper": test.upper,
-                "V": test.statistic,
-                "p": test.p_value,
-            },
-            index=pd.Index([caption]),
-        )
+        exactness = "exact" if test.exact else "normal approximation"
+        numbers = test.median, test.lower, test.upper, test.statistic, test.p_value
+        names = ["median", "lower", "upper", "V", "p"]
+        found = pd.DataFrame([numbers], [caption], names)
         interval = f"{number(test.lower, se)} to {number(test.upper, se)}"
         rounded = pd.DataFrame(
             {
@@ -95,7 +89,7 @@ class SettingsComparison:
         return Summary(
             title=f"Comparison of {self.label} over {test.n} settings",
             facts=(
-                ("test", f"Wilcoxon signed-rank, {_exactness(test)}"),
+                ("test", f"Wilcoxon signed-rank, {exactness}"),
                 ("alternative", f"{caption} is {_side(test.alternative)} 0"),
             ),
             tables={"Settings": table, "Test": found},
@@ -119,10 +113,6 @@ class SettingsComparison:
 
     def _repr_html_(self) -> str:
         return self.summary()._repr_html_()
-
-
-def _exactness(test: SignedRank) -> str:
-    return "exact" if test.exact else "normal approximation"
 
 
 def _side(alternative: str) -> str:

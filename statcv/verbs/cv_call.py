@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, ClassVar
 
+from statcv import errors, models
 from statcv.arguments import check_types, one_of, refuse_unknown, resolve_seed
 from statcv.engine import (
     Setup,
@@ -16,18 +17,6 @@ from statcv.engine import (
     own_threads,
     refuse_new_levels,
     run,
-)
-from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    CollinearityWarning,
-    FoldWarning,
-    FormulaError,
-    ModelError,
-    SchemeError,
-    SeparationWarning,
-    noted_warnings,
-    warn,
 )
 from statcv.folds import FoldPlan
 from statcv.folds.request import FoldArguments, Holdout
@@ -43,50 +32,16 @@ from statcv.formula import (
     updated_formula,
     with_exposure,
 )
-from statcv.models import (
-    Model,
-    accepts_missing,
-    distribution_of,
-    needs_order,
-    resolve_model,
-    unwrap_result,
-)
+from statcv.models import tuning
 from statcv.models.imputation import imputing
 from statcv.models.likelihood import Bernoulli, Gaussian, Hazards
 from statcv.models.selection import Selection, selecting
 from statcv.models.thresholds import with_threshold
-from statcv.models.tuning import (
-    Tuned,
-    given_choices,
-    model_to_tune,
-    parts_with_folds,
-    tuned_model,
-    warn_of_edges,
-)
 from statcv.results.call import choose_metrics, with_warnings
 from statcv.results.result import CVResult
 from statcv.results.wording.bias_warning import warn_of_bias, warn_of_longer_times
 from statcv.tables import Printed
-from statcv.verbs.argument_types import (
-    CensoringOf,
-    DataLike,
-    FormulaLike,
-    HorizonLike,
-    ImputeLike,
-    MetricsLike,
-    MissingAction,
-    ModelLike,
-    NewLevelsAction,
-    PathLike,
-    RebalanceLike,
-    SchemeLike,
-    SeedLike,
-    SelectLike,
-    StratifyLike,
-    ThresholdLike,
-    TuneLike,
-    WeightsLike,
-)
+from statcv.verbs import argument_types
 from statcv.verbs.fold_plan import warn_of_missing
 
 
@@ -97,31 +52,31 @@ class CVCall(Printed):
     The call is kept in the result, and can be run again with some arguments changed.
     """
 
-    formula: FormulaLike
-    data: DataLike | None = None
-    model: ModelLike | None = None
-    impute: ImputeLike | None = None
-    select: SelectLike | None = None
-    tune: TuneLike | None = None
-    scheme: SchemeLike | None = None
+    formula: argument_types.FormulaLike
+    data: argument_types.DataLike | None = None
+    model: argument_types.ModelLike | None = None
+    impute: argument_types.ImputeLike | None = None
+    select: argument_types.SelectLike | None = None
+    tune: argument_types.TuneLike | None = None
+    scheme: argument_types.SchemeLike | None = None
     k: int | None = None
     p: float | None = None
     pairs: int | None = None
     repeats: int | None = None
-    stratify: StratifyLike | None = None
-    rebalance: RebalanceLike | None = None
+    stratify: argument_types.StratifyLike | None = None
+    rebalance: argument_types.RebalanceLike | None = None
     exposure: str | None = None
     positive: object = None
-    horizon: HorizonLike | None = None
-    censoring: CensoringOf = "all"
-    na_action: MissingAction | None = None
-    new_levels: NewLevelsAction = "mean"
-    metrics: MetricsLike | None = None
-    threshold: ThresholdLike | None = None
-    weights: WeightsLike | None = None
-    seed: SeedLike | None = None
+    horizon: argument_types.HorizonLike | None = None
+    censoring: argument_types.CensoringOf = "all"
+    na_action: argument_types.MissingAction | None = None
+    new_levels: argument_types.NewLevelsAction = "mean"
+    metrics: argument_types.MetricsLike | None = None
+    threshold: argument_types.ThresholdLike | None = None
+    weights: argument_types.WeightsLike | None = None
+    seed: argument_types.SeedLike | None = None
     n_jobs: int | None = None
-    checkpoint: PathLike | None = None
+    checkpoint: argument_types.PathLike | None = None
     progress: bool | None = None
     row: ClassVar[None] = None  # every row is a record of its own
     by: ClassVar[None] = None
@@ -150,7 +105,9 @@ class CVCall(Printed):
     def with_mean_model(self) -> CVCall:
         """Return the same call for the model without predictors."""
         keeps = self.na_action is None and self.incomplete == "keep"
-        action: MissingAction | None = "pass" if keeps else self.na_action
+        action: argument_types.MissingAction | None = (
+            "pass" if keeps else self.na_action
+        )
         changed: dict[str, Any] = {"select": None, "tune": None, "threshold": None}
         return replace(self, model="mean", na_action=action, **changed)
 
@@ -159,7 +116,7 @@ class CVCall(Printed):
         """The treatment of incomplete rows without ``na_action=``, by the model."""
         if self.impute is not None:
             return "impute"
-        takes = accepts_missing(model_to_tune(self.tune, self.model))
+        takes = models.accepts_missing(tuning.model_to_tune(self.tune, self.model))
         return "keep" if takes else "drop"
 
     @property
@@ -179,21 +136,21 @@ class CVCall(Printed):
         call = self
         if hasattr(self.formula, "model") and hasattr(self.formula, "params"):
             if self.data is not None or self.model is not None:
-                raise ArgumentTypeError(
+                raise errors.ArgumentTypeError(
                     "a fitted result already contains its data and model; omit data "
                     "and model, or give cv() the formula as text."
                 )
-            formula, data, model, weights = unwrap_result(self.formula)
+            formula, data, model, weights = models.unwrap_result(self.formula)
             if self.weights is not None:
                 weights = self.weights
             call = replace(
                 self, formula=formula, data=data, model=model, weights=weights
             )
         if call.data is None:
-            raise ArgumentTypeError("cv() needs data: cv('y ~ x', data=df).")
+            raise errors.ArgumentTypeError("cv() needs data: cv('y ~ x', data=df).")
         rows = len(getattr(call.formula, "shape", ())) == 2
         if rows and hasattr(call.data, "shape"):
-            raise FormulaError(
+            raise errors.FormulaError(
                 "cv() takes a formula and a data frame, not arrays of predictors and "
                 "outcome: cv('y ~ .', data=pandas.DataFrame(X).assign(y=y))."
             )
@@ -207,7 +164,7 @@ class CVCall(Printed):
         StatcvError
             If an argument is wrong.
         """
-        with noted_warnings() as noted, own_threads(self.n_jobs):
+        with errors.noted_warnings() as noted, own_threads(self.n_jobs):
             result = self._run(scope)
         return with_warnings(result, noted)
 
@@ -216,7 +173,7 @@ class CVCall(Printed):
         one_of(self.new_levels, NEW_LEVELS, "new_levels")
         one_of(self.censoring, ("all", "training"), "censoring")
         if self.impute is not None and self.na_action is not None:
-            raise ArgumentError(
+            raise errors.ArgumentError(
                 "impute= keeps incomplete rows, so that na_action= means nothing; "
                 "give one of them."
             )
@@ -239,8 +196,8 @@ class CVCall(Printed):
             na_action=self.na_action,
             incomplete=given.incomplete,
             not_in_dot=[*weight_column, *exposed, *holdout.not_in_dot],
-            distribution=distribution_of(given.model),
-            ordered=needs_order(given.model),
+            distribution=models.distribution_of(given.model),
+            ordered=models.needs_order(given.model),
         )
         weights = None
         if given.weights is not None:
@@ -249,16 +206,18 @@ class CVCall(Printed):
         if self.censoring == "training":
             design = replace(design, outcome=design.outcome.censored_in_training())
         outcome = design.outcome
-        learner = resolve_model(model_to_tune(self.tune, given.model), outcome.kind)
+        learner = models.resolve_model(
+            tuning.model_to_tune(self.tune, given.model), outcome.kind
+        )
         if design.strata and not learner.capabilities.strata:
-            raise FormulaError(
+            raise errors.FormulaError(
                 f"{learner.label} has no {design.strata}, whose levels have a baseline "
                 "hazard each in a Cox regression; C() of the same column has an effect "
                 "of each level, and stratify= keeps its records together."
             )
         likelihood = learner.capabilities.likelihood
         if exposed and isinstance(likelihood, (Bernoulli, Gaussian, Hazards)):
-            raise ModelError(
+            raise errors.ModelError(
                 f"exposure= is of counts, and {learner.label} has none: use "
                 "model='poisson' or 'negbin', or a term such as offset(log(days))."
             )
@@ -266,7 +225,7 @@ class CVCall(Printed):
             learner = selecting(learner, learner.model, design)
         elif self.select is not None:
             learner = selecting(self.select, learner, design)
-        tune, learner = given_choices(self.tune, learner)
+        tune, learner = tuning.given_choices(self.tune, learner)
         choose = partial(choose_metrics, self.metrics, outcome)
         choose()  # refuse unknown names before any fit
         holdout.warn(design.kept)
@@ -274,7 +233,7 @@ class CVCall(Printed):
         plan = holdout.plan(design.kept, outcome, columns, seed)
         _check_weights(weights, plan, design)
         if tune is not None:
-            learner = tuned_model(tune, learner, outcome, plan)
+            learner = tuning.tuned_model(tune, learner, outcome, plan)
         tuned = learner
         learner, threshold = with_threshold(learner, self.threshold, outcome.kind)
         if self.impute is not None:
@@ -316,8 +275,8 @@ class CVCall(Printed):
         )
         warn_of_longer_times(result)
         warn_of_bias(result)
-        if isinstance(tuned, Tuned) and held.chosen is not None:
-            warn_of_edges(tuned, held.chosen)
+        if isinstance(tuned, tuning.Tuned) and held.chosen is not None:
+            tuning.warn_of_edges(tuned, held.chosen)
         return result
 
 
@@ -328,57 +287,57 @@ CV_NAMES = tuple(field.name for field in fields(CVCall))
 def _check_weights(weights: object, plan: FoldPlan, design: Design) -> None:
     """Refuse weights with rebalanced training sets if the outcome is continuous."""
     if weights is not None and plan.rebalanced and not design.outcome.levels:
-        raise SchemeError(
+        raise errors.SchemeError(
             "weights= cannot be combined with rebalancing for a continuous outcome, "
             "because the weighted training means would differ; use a scheme without "
             "rebalancing."
         )
 
 
-def _warn_of_inner_folds(model: Model, plan: FoldPlan) -> None:
+def _warn_of_inner_folds(model: models.Model, plan: FoldPlan) -> None:
     """Warn of a scikit-learn model that divides clusters in folds of its own."""
     if plan.strata is None or not plan.strata.identifies:
         return
-    if parts := parts_with_folds(model):
-        warn(
+    if parts := tuning.parts_with_folds(model):
+        errors.warn(
             f"{', '.join(parts)} makes folds of its own inside each training set, "
             f"which divide {plan.strata.label}. The inner folds of tune= do not.",
-            FoldWarning,
+            errors.FoldWarning,
         )
 
 
-def _warn_of_few_events(design: Design, model: Model) -> None:
+def _warn_of_few_events(design: Design, model: models.Model) -> None:
     """Name what still works if there are more parameters than events."""
     columns, capabilities = design.matrix.shape[1], model.capabilities
     events = min(design.outcome.counts.values(), default=columns)
     free = capabilities.needs_full_rank and capabilities.likelihood == Bernoulli()
     if free and events < columns:
-        warn(
+        errors.warn(
             f"{model.label} has {columns} parameters, more than the {events} records "
             "of the rarer class: its predictions are far too extreme. A ridge, "
             "Logit(C=1.0), or Firth's penalty, Logit(firth=True), still works.",
-            SeparationWarning,
+            errors.SeparationWarning,
         )
 
 
-def _warn_of_dependence(design: Design, model: Model) -> None:
+def _warn_of_dependence(design: Design, model: models.Model) -> None:
     """Name columns whose coefficients an unpenalised model cannot identify."""
     if not model.capabilities.needs_full_rank:
         return
     columns = design.matrix.shape[1]
     if columns >= design.n and isinstance(model.capabilities.likelihood, Gaussian):
-        warn(
+        errors.warn(
             f"{model.label} of {columns} columns on {design.n} records passes through "
             "every training value; of the many solutions that with the least "
             "coefficients is taken.",
-            CollinearityWarning,
+            errors.CollinearityWarning,
         )
     clauses = dependent_columns(design)
     if clauses:
         of_times = design.outcome.kind == "survival"
-        warn(
+        errors.warn(
             f"{model.label} cannot determine all coefficients: {in_words(clauses)}. "
             "Those given are one of many equivalent solutions; omit such columns, or "
             f"penalise, as {'Cox' if of_times else 'Logit'}(C=1.0) does.",
-            CollinearityWarning,
+            errors.CollinearityWarning,
         )

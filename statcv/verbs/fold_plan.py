@@ -12,32 +12,24 @@ from statcv.errors import ArgumentTypeError, MissingDataWarning, warn
 from statcv.folds import FoldPlan
 from statcv.folds.request import FoldArguments, Holdout
 from statcv.formula import Design, as_frame, caller_scope, counted, make_design, quoted
-from statcv.verbs.argument_types import (
-    DataLike,
-    HorizonLike,
-    MissingAction,
-    RebalanceLike,
-    SchemeLike,
-    SeedLike,
-    StratifyLike,
-)
+from statcv.verbs import argument_types
 
 
 def fold_plan(
     formula: str | None = None,
-    data: DataLike | None = None,
+    data: argument_types.DataLike | None = None,
     *,
-    scheme: SchemeLike | None = None,
+    scheme: argument_types.SchemeLike | None = None,
     k: int | None = None,
     p: float | None = None,
     pairs: int | None = None,
     repeats: int | None = None,
-    stratify: StratifyLike | None = None,
-    rebalance: RebalanceLike | None = None,
+    stratify: argument_types.StratifyLike | None = None,
+    rebalance: argument_types.RebalanceLike | None = None,
     positive: object = None,
-    horizon: HorizonLike | None = None,
-    na_action: MissingAction | None = None,
-    seed: SeedLike | None = None,
+    horizon: argument_types.HorizonLike | None = None,
+    na_action: argument_types.MissingAction | None = None,
+    seed: argument_types.SeedLike | None = None,
     **unknown: NoReturn,
 ) -> FoldPlan:
     """Make the folds of a cross-validation without fitting a model.

@@ -81,18 +81,10 @@ class Combination:
     @property
     def combined(self) -> pd.DataFrame:
         """One row per method: statistic, degrees of freedom, p-value."""
-        columns = {"statistic": "statistic", "df": "df", "p": "p_value"}
-        return Table(
-            pd.DataFrame(
-                {
-                    name: [getattr(t, one) for t in self.tests]
-                    for name, one in columns.items()
-                },
-                index=pd.Index([t.method for t in self.tests], name="method"),
-            ),
-            "p-values combined over data sets",
-            p=("p",),
-        )
+        methods = pd.Index([t.method for t in self.tests], name="method")
+        numbers = [(t.statistic, t.df, t.p_value) for t in self.tests]
+        table = pd.DataFrame(numbers, methods, ["statistic", "df", "p"])
+        return Table(table, "p-values combined over data sets", p=("p",))
 
     def summary(self) -> Summary:
         """Return the data sets and their combination as tables with notes."""
@@ -104,7 +96,9 @@ class Combination:
         notes = [t.reason for t in self.tests if t.reason]
         if self.pooled is not None:
             caption = f"Mean difference over data sets ({self.pooled.method})"
-            tables[caption] = _pooled_table(self.pooled)
+            tables[caption] = pd.DataFrame(
+                [{name: getattr(self.pooled, name) for name in OF_POOLED}]
+            )
             shown[caption] = _shown_pooled(self.pooled)
             notes += [self.pooled.reason] if self.pooled.reason else []
         reasons = [sentence(text) for text in dict.fromkeys(notes)]
@@ -203,6 +197,10 @@ def meta_analysis(
     if signed and wanted != "two-sided":
         p = one_sided(p, direction, wanted)
     table.insert(list(table.columns).index("p") + 1, "p_combined", p)
+    pooled = None
+    if table["se"].notna().any():
+        effects = table["difference"], table["se"]
+        pooled = random_effects(*effects, level, method=method)
     notes = [IGNORED] if signed and wanted == "two-sided" else []
     return Combination(
         table=Table(
@@ -214,7 +212,7 @@ def meta_analysis(
             p=("p",),
         ),
         tests=(fisher(p), together),
-        pooled=_pooled(table, level, method),
+        pooled=pooled,
         alternative=wanted,
         label=label,
         notes=(*shared_records(sets), *notes, *([UNKNOWN] if side == BARE else [])),
@@ -253,12 +251,6 @@ def _weights(weights: Any, table: pd.DataFrame) -> Floats | None:
     return numbers(weights, "weights")
 
 
-def _pooled(table: pd.DataFrame, level: float, method: str) -> RandomEffects | None:
-    if table["se"].isna().all():
-        return None
-    return random_effects(table["difference"], table["se"], level, method=method)
-
-
 # ---- rounded tables ----
 
 
@@ -290,12 +282,6 @@ def _shown_tests(tests: Sequence[CombinedP]) -> pd.DataFrame:
     )
 
 
-def _pooled_table(pooled: RandomEffects) -> pd.DataFrame:
-    names = ("estimate", "se", "lower", "upper", "prediction_lower", "prediction_upper")
-    more = ("tau2", "i2", "q", "p_heterogeneity")
-    return pd.DataFrame([{name: getattr(pooled, name) for name in (*names, *more)}])
-
-
 def _shown_pooled(pooled: RandomEffects) -> pd.DataFrame:
     se = pooled.se
 
@@ -321,8 +307,10 @@ def _shown_pooled(pooled: RandomEffects) -> pd.DataFrame:
 # ---- what each data set contributes ----
 
 BARE = "that of the p-values"
-
-
+OF_POOLED = (
+    *("estimate", "se", "lower", "upper", "prediction_lower", "prediction_upper"),
+    *("tau2", "i2", "q", "p_heterogeneity"),
+)
 NUMBERS = ("difference", "se", "lower", "upper", "statistic", "p", "n")
 
 
@@ -367,26 +355,17 @@ def set_row(name: str, item: Any, pair: tuple[str, str] | None) -> dict[str, Any
     if pair is not None:
         raise ArgumentError(f"pair={pair!r} is for comparisons only.")
     if isinstance(item, HTest):
-        return _of_test(item)
+        difference = item.estimate - item.null
+        scaled = item.statistic_name in ("t", "z") and item.statistic != 0
+        se = difference / item.statistic if scaled else np.nan
+        limits = item.lower - item.null, item.upper - item.null
+        se = se if np.isfinite(se) and se > 0 else np.nan
+        each = difference, se, *limits, item.statistic, item.p_value, np.nan
+        label = f"{item.label} minus its null value"
+        known = dict(zip(NUMBERS, each, strict=True))
+        return {**known, "label": label, "side": item.alternative}
     empty = dict.fromkeys(NUMBERS, np.nan)
     return {**empty, "p": float(item), "label": "P-values", "side": BARE}
-
-
-def _of_test(test: HTest) -> dict[str, Any]:
-    difference = test.estimate - test.null
-    scaled = test.statistic_name in ("t", "z") and test.statistic != 0
-    se = difference / test.statistic if scaled else np.nan
-    return {
-        "difference": difference,
-        "se": se if np.isfinite(se) and se > 0 else np.nan,
-        "lower": test.lower - test.null,
-        "upper": test.upper - test.null,
-        "statistic": test.statistic,
-        "p": test.p_value,
-        "n": np.nan,
-        "label": f"{test.label} minus its null value",
-        "side": test.alternative,
-    }
 
 
 def _of_comparison(

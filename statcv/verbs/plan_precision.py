@@ -11,13 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from statcv.arguments import (
-    check_types,
-    check_whole,
-    described,
-    refuse_unknown,
-    resolve_seed,
-)
+from statcv import arguments
 from statcv.engine import check_jobs
 from statcv.errors import ArgumentError, MissingPackageError, StatcvWarning
 from statcv.metrics import Metric
@@ -110,7 +104,7 @@ class PrecisionPlan:
         Riley et al. (2020), BMJ 368:m441; Riley, Van Calster & Collins (2021), Stat.
         Med. 40:859.
         """
-        check_types(PrecisionPlan.riley, locals())
+        arguments.check_types(PrecisionPlan.riley, locals())
         if self.c == 0.5 or not 0 < shrinkage < 1:
             raise ArgumentError(
                 "riley() needs c above 0.5 and a shrinkage between 0 and 1, not "
@@ -218,10 +212,10 @@ def plan_precision(
     >>> round(plan.n, -1)
     50
     """
-    check_types(plan_precision, locals())
+    arguments.check_types(plan_precision, locals())
     check_jobs(n_jobs)
-    check_whole(n_sim, "n_sim", least=20, most=100_000)
-    refuse_unknown("plan_precision", sorted({*options} - {*OPTIONS}), OPTIONS)
+    arguments.check_whole(n_sim, "n_sim", least=20, most=100_000)
+    arguments.refuse_unknown("plan_precision", sorted({*options} - {*OPTIONS}), OPTIONS)
     if not 0 < prevalence < 1:
         raise ArgumentError(
             f"prevalence is a share between 0 and 1, such as 0.2, not {prevalence}."
@@ -240,14 +234,14 @@ def plan_precision(
     if not schemes or not all(isinstance(one, str) for one in schemes):
         raise ArgumentError(
             "scheme must be the name of a scheme or a list of names, not "
-            f"{described(scheme)}."
+            f"{arguments.described(scheme)}."
         )
-    check_whole(p, "p", least=1, most=MOST)
+    arguments.check_whole(p, "p", least=1, most=MOST)
     least = max(p + 2, math.ceil(LEAST_EVENTS / min(prevalence, 1 - prevalence) - 1e-9))
-    asked, own = {**options, "metrics": metrics}, resolve_seed(seed)
+    asked, own = {**options, "metrics": metrics}, arguments.resolve_seed(seed)
     study = Study(least, p, prevalence, c, schemes, asked, n_sim, own, n_jobs, progress)
     if n is not None:
-        check_whole(n, "n", least=1, most=1_000_000)
+        arguments.check_whole(n, "n", least=1, most=1_000_000)
         if n < least:
             raise ArgumentError(
                 f"n={n} is too small: {p} predictors need {p + 2} records, and "

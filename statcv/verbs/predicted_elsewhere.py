@@ -11,27 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv import errors, formula
 from statcv.engine import Held
-from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    ColumnError,
-    DataError,
-    ModelError,
-    PrecisionWarning,
-    suggestion,
-    warn,
-)
 from statcv.folds import FoldPlan
-from statcv.formula import (
-    Design,
-    Outcome,
-    make_design,
-    quoted,
-    read_horizons,
-    shown_label,
-    why_text,
-)
 from statcv.metrics.classification.classwise import MAX_OUTSIDE, without_noise
 from statcv.models import Capabilities, Fit, TrainingSet
 from statcv.models.thresholds import with_threshold
@@ -64,7 +46,7 @@ class OtherSoftware:
         ModelError
             Always.
         """
-        raise ModelError(
+        raise errors.ModelError(
             f"{self.why}. Permutations, the jackknife and the fit on all rows, which "
             "need refits, are not available."
         )
@@ -73,19 +55,21 @@ class OtherSoftware:
 def check_column(frame: pd.DataFrame, column: Any, name: str) -> None:
     """Refuse a column that is absent, incomplete or, for predictions, no number."""
     if not isinstance(column, str) or column not in frame.columns:
-        hint = suggestion(column, frame.columns)
-        raise ColumnError(f"{name}={column!r} is not a column of the data.{hint}")
+        hint = errors.suggestion(column, frame.columns)
+        raise errors.ColumnError(
+            f"{name}={column!r} is not a column of the data.{hint}"
+        )
     absent = int(frame[column].isna().sum())
     if absent:
-        raise DataError(
+        raise errors.DataError(
             f"{name}={column!r} is missing in {absent} of {len(frame)} rows; remove "
             "those rows from the data."
         )
     if name == "predicted" and not pd.api.types.is_numeric_dtype(frame[column].dtype):
-        remedy = why_text(frame[column], column) or (
+        remedy = formula.why_text(frame[column], column) or (
             f" pandas.to_numeric(df[{column!r}]) turns text into numbers."
         )
-        raise DataError(
+        raise errors.DataError(
             f"predicted={column!r} must be numeric, but its values are of type "
             f"{frame[column].dtype}, such as {frame[column].iloc[0]!r}.{remedy}"
         )
@@ -93,7 +77,7 @@ def check_column(frame: pd.DataFrame, column: Any, name: str) -> None:
 
 def design_of(
     records: pd.DataFrame, observed: str, predicted: Any, **read: Any
-) -> Design:
+) -> formula.Design:
     """Return the design of the records, whose terms are the predictions.
 
     The outcome is read as :func:`make_design` does with the other arguments.
@@ -102,12 +86,12 @@ def design_of(
     columns = [predicted] if isinstance(predicted, str) else list(listed)
     for column in columns:
         check_column(records, column, "predicted")
-    right = " + ".join(map(quoted, columns))
-    left = quoted(observed) if observed in records else observed
-    design = make_design(f"{left} ~ {right}", records, scope={}, **read)
+    right = " + ".join(map(formula.quoted, columns))
+    left = formula.quoted(observed) if observed in records else observed
+    design = formula.make_design(f"{left} ~ {right}", records, scope={}, **read)
     if (outcome := design.outcome).kind == "survival":
         at = _horizons(predicted)
-        horizons = read_horizons(at or None, outcome.y, outcome.name)
+        horizons = formula.read_horizons(at or None, outcome.y, outcome.name)
         return replace(design, outcome=replace(outcome, horizons=horizons))
     if not isinstance(predicted, Mapping) or len(predicted) <= 2:
         return design
@@ -122,9 +106,13 @@ def design_of(
     codes = pd.Index(levels, dtype=object).get_indexer(pd.Index(values, dtype=object))
     if (codes < 0).any():
         lacking = values[codes < 0][0]
-        raise ArgumentError(f"predicted= does not name a column for {lacking!r}.")
+        raise errors.ArgumentError(
+            f"predicted= does not name a column for {lacking!r}."
+        )
     known = outcome.ordered
-    classes = Outcome(observed, "multiclass", codes, tuple(levels), ordered=known)
+    classes = formula.Outcome(
+        observed, "multiclass", codes, tuple(levels), ordered=known
+    )
     return replace(design, outcome=classes)
 
 
@@ -132,7 +120,7 @@ def held_out(
     frame: pd.DataFrame,
     predicted: Any,
     probabilities: bool | None,
-    design: Design,
+    design: formula.Design,
     plan: FoldPlan,
 ) -> Held:
     """Read the predictions, one per row, in the order of the plan."""
@@ -154,20 +142,20 @@ def held_out(
         if bad.any() and (probabilities or not scores):
             row = int(np.flatnonzero(bad)[0])
             shown = ", ".join(f"{value:g}" for value in np.ravel(values[row]))
-            raise DataError(
+            raise errors.DataError(
                 f"predicted={predicted!r} is {shown} in row "
-                f"{shown_label(frame.index[row])}. These are not probabilities, which "
-                "lie between 0 and 1 and add up to 1 over all classes. Divide "
-                "percentages by 100; probabilities=False (--scores) treats them as "
-                "scores."
+                f"{formula.shown_label(frame.index[row])}. These are not "
+                "probabilities, which lie between 0 and 1 and add up to 1 over all "
+                "classes. Divide percentages by 100; probabilities=False (--scores) "
+                "treats them as scores."
             )
         probabilities = bool(probabilities or not (bad.any() or tiny))
         if probabilities and noisy.any():
             values, count = kept, plural(int(noisy.sum()), "row")
-            warn(
+            errors.warn(
                 f"the probabilities of {count} are beyond 0 to 1, or do not add up to "
                 "1, by rounding, and were corrected.",
-                PrecisionWarning,
+                errors.PrecisionWarning,
             )
     none = np.empty(0, dtype=np.intp)
     fits = plan.n_fits
@@ -193,7 +181,7 @@ def _horizons(predicted: Any) -> list[Any]:
     if isinstance(predicted, str):
         return []
     if not isinstance(predicted, Mapping) or not predicted:
-        raise ArgumentError(
+        raise errors.ArgumentError(
             f"predicted={predicted!r} does not say which risks these are: write the "
             "horizon of each, predicted={365: 'column'}, or the column of the linear "
             "predictor alone."
@@ -213,9 +201,9 @@ def _with_linear(frame: pd.DataFrame, horizons: int) -> Floats:
     if off.any():
         row, place = np.argwhere(off)[0]
         column = frame.columns[place - horizons]
-        raise DataError(
+        raise errors.DataError(
             f"predicted={column!r} is {risks[row, place]:g} in row "
-            f"{shown_label(frame.index[row])}, and a risk lies between 0 and 1."
+            f"{formula.shown_label(frame.index[row])}, and a risk lies between 0 and 1."
         )
     if values.shape[1] > horizons:
         return np.column_stack([values[:, 0], kept])
@@ -223,16 +211,16 @@ def _with_linear(frame: pd.DataFrame, horizons: int) -> Floats:
     return np.column_stack([np.log(-np.log1p(-last)), kept])
 
 
-def threshold_of(given: Any, design: Design, held: Held) -> float | None:
+def threshold_of(given: Any, design: formula.Design, held: Held) -> float | None:
     """Return the threshold, which nothing chooses where nothing is fitted."""
     if isinstance(given, str):
-        raise ArgumentTypeError(
+        raise errors.ArgumentTypeError(
             f"threshold must be a number, not {given!r}: cv() chooses thresholds among "
             "training records, which predictions from other software do not have."
         )
     threshold = with_threshold(OtherSoftware(), given, design.outcome.kind)[1]
     if threshold is not None and held.probabilities and not 0 <= threshold <= 1:
-        raise ArgumentError(
+        raise errors.ArgumentError(
             f"threshold={given!r} does not lie between 0 and 1, as the predicted "
             "probabilities do; a threshold of 20% is threshold=0.2."
         )
@@ -246,7 +234,7 @@ def _predicted_columns(predicted: Any, levels: tuple[Any, ...], kind: str) -> li
     if isinstance(predicted, Mapping):
         lacking = [level for level in levels if level not in predicted]
         if lacking:
-            raise ArgumentError(
+            raise errors.ArgumentError(
                 f"predicted= does not name a column for {lacking[0]!r}."
             )
         predicted = [predicted[level] for level in levels]
@@ -255,7 +243,7 @@ def _predicted_columns(predicted: Any, levels: tuple[Any, ...], kind: str) -> li
     columns = [predicted] if isinstance(predicted, str) else list(predicted)
     wanted = len(levels) if kind == "multiclass" else 1
     if len(columns) != wanted:
-        raise ArgumentError(
+        raise errors.ArgumentError(
             f"predicted= names {plural(len(columns), 'column')}, but the outcome, "
             f"which is {kind}, needs {wanted}"
             + (f": one for each of {', '.join(map(str, levels))}." if levels else ".")

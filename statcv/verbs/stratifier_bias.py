@@ -7,15 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from statcv.arguments import (
-    MAX_REPEATS,
-    check_level,
-    check_types,
-    check_whole,
-    is_whole,
-    one_of,
-    resolve_seed,
-)
+from statcv import arguments
 from statcv.engine import progress_bar
 from statcv.errors import ArgumentTypeError, MissingDataWarning, warn
 from statcv.folds import by_hash, by_quantile
@@ -145,17 +137,19 @@ def stratifier_bias(
     >>> bias.ranking["candidate"].tolist()
     ['x3', 'x10']
     """
-    check_types(stratifier_bias, locals())
+    arguments.check_types(stratifier_bias, locals())
     if key is not None:
         by_hash("a column", key)  # raises an error if the key is wrong
     scope = caller_scope()
     if data is None:
         raise ArgumentTypeError("stratifier_bias() needs data=df.")
-    _check(k, repeats, measure, how, progress)
+    arguments.check_whole(k, "k", least=2)
+    arguments.check_whole(repeats, "repeats", least=1, most=arguments.MAX_REPEATS)
+    arguments.one_of(how, (None, *WAYS), "how")
     check_scheme(scheme)
-    check_level(level)
+    arguments.check_level(level)
     table = as_frame(data)
-    seed = resolve_seed(seed)
+    seed = arguments.resolve_seed(seed)
     same = read_duplicates(duplicates, table)
     weighing = [weights] if isinstance(weights, str) else []
     known = same.columns if same else ()
@@ -203,11 +197,14 @@ def stratifier_bias(
             MissingDataWarning,
         )
     with progress_bar(setting.k, progress) as bar:
-        ranked = rank(setting, found, plans, how, n_jobs, bar)
-    once = values_of([ranked.found.scores], wanted, ranked.how)
+        unbiased = setting.unbiased_plan()
+        ranking, once, way, importance = rank(
+            setting, found, {UNBIASED: unbiased, **plans}, how, n_jobs, bar
+        )
+    values = values_of([once.scores], wanted, way)
     result = StratifierBias(
         ranking=Table(
-            ranked.table,
+            ranking,
             "Loss that is predicted if folds are stratified by each candidate",
             {
                 "candidate": "candidate",
@@ -220,33 +217,27 @@ def stratifier_bias(
             p=("anova_p",),
         ),
         measured=None,
-        unbiased=float(once.mean()),
-        chance=MonteCarlo(np.nan, len(once)),
-        plans={UNBIASED: ranked.plan, **plans},
+        unbiased=float(values.mean()),
+        chance=MonteCarlo(np.nan, len(values)),
+        plans={UNBIASED: unbiased, **plans},
         skipped=skipped,
-        importance=ranked.importance,
-        how=ranked.how,
+        importance=importance,
+        how=way,
         level=level,
-        failed=ranked.found.failed,
+        failed=once.failed,
         fits=setting.k,
         setting=setting,
     )
     if measure is False:
         return result
     return measure_all(
-        result, found, repeats, ranked.found.by_chance, n_jobs=n_jobs, progress=progress
+        result, found, repeats, once.by_chance, n_jobs=n_jobs, progress=progress
     )
-
-
-def _check(k: Any, repeats: Any, measure: Any, how: Any, progress: Any) -> None:
-    check_whole(k, "k", least=2)
-    check_whole(repeats, "repeats", least=1, most=MAX_REPEATS)
-    one_of(how, (None, *WAYS), "how")
 
 
 def _bins(per_fold: Any) -> tuple[int, ...]:
     """Return the numbers of bins per fold, without repetition."""
-    given = (per_fold,) if is_whole(per_fold) else per_fold
+    given = (per_fold,) if arguments.is_whole(per_fold) else per_fold
     if not isinstance(given, (list, tuple)) or not given:
         raise ArgumentTypeError(
             f"per_fold must be an integer or several, not {per_fold!r}."

@@ -67,27 +67,28 @@ class Constants:
         alone = not self.overall.ndim and self.offset is None
         mean = float(self.overall if alone else scores.y.mean())
         shape = (len(scores.row), *self.overall.shape)
-        cuts, spread = scores.given_threshold, scores.of_training
-        return scores.predicting(
-            self._beside(np.broadcast_to(self.overall + shift, shape), scores),
-            baseline=np.full(scores.n_splits, mean),
-            threshold=cuts if self.cuts is None else np.full(shape[0], self.cuts[-1]),
-            of_training=spread
-            if self.dispersion is None
-            else np.full(shape[0], self.dispersion[-1]),
-        )
+        constants = np.broadcast_to(self.overall + shift, shape)
+        whole = np.full(shape[0], -1)  # the fit to all records is the last
+        baseline = np.full(scores.n_splits, mean)
+        return self._scored(scores, constants, whole, baseline=baseline)
 
     def under_folds(self, scores: Scores, shift: float) -> Scores:
         """Return the scores with the same prediction for all records of a split."""
         if self.own:
             return scores
+        split = scores.split
+        return self._scored(scores, (self.by_split + shift)[split], split)
+
+    def _scored(
+        self, scores: Scores, constants: Floats, fit: NDArray[np.intp], **more: Floats
+    ) -> Scores:
+        """Return the scores with constants, and with what else these fits chose."""
         cuts, spread = scores.given_threshold, scores.of_training
         return scores.predicting(
-            self._beside((self.by_split + shift)[scores.split], scores),
-            threshold=cuts if self.cuts is None else self.cuts[scores.split],
-            of_training=spread
-            if self.dispersion is None
-            else self.dispersion[scores.split],
+            self._beside(constants, scores),
+            threshold=cuts if self.cuts is None else self.cuts[fit],
+            of_training=spread if self.dispersion is None else self.dispersion[fit],
+            **more,
         )
 
     def _beside(self, constants: Floats, scores: Scores) -> Floats:

@@ -19,13 +19,8 @@ from numpy.typing import NDArray
 
 from statcv.arguments import check_level
 from statcv.errors import MetricError, suggestion
+from statcv.inference.estimates import pairs
 from statcv.inference.estimates.monte_carlo import is_sampled, monte_carlo_sd
-from statcv.inference.estimates.pairs import (
-    MIRRORED,
-    NO_PAIRS,
-    concordance,
-    is_mirrored,
-)
 from statcv.inference.estimates.values import know_values
 from statcv.inference.intervals.at_boundary import interval_at_end
 from statcv.inference.intervals.infinitesimal import know_variations
@@ -49,10 +44,10 @@ from statcv.words import plural, with_limits
 def why_no_default(scores: Scores, metric: Metric, how: str, values: Floats) -> str:
     """Return the reason why there is no default interval."""
     if how == "paired" and metric.rank:
-        if is_mirrored(scores, metric):
-            return MIRRORED
-        if not concordance(scores, metric)[1]:
-            return NO_PAIRS[metric.pairs]
+        if pairs.is_mirrored(scores, metric):
+            return pairs.MIRRORED
+        if not pairs.concordance(scores, metric)[1]:
+            return pairs.NO_PAIRS[metric.pairs]
         if scores.pairwise:
             return "there are too many pairs to list"
         other = " or interval='influence'" if metric.is_auroc else ""

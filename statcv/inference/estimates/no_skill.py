@@ -108,19 +108,12 @@ class NoSkill(Printed):
 
 def no_skill_table(rows: Sequence[NoSkill]) -> pd.DataFrame:
     """Return one row per metric: how, no_skill, without_predictors and bias."""
-    table = pd.DataFrame(
-        {
-            "metric": [row.metric.name for row in rows],
-            "how": [row.how for row in rows],
-            "no_skill": [row.value for row in rows],
-            "without_predictors": [row.found for row in rows],
-            "bias": [row.bias for row in rows],
-        }
-    )
+    names = ["metric", "how", "no_skill", "without_predictors", "bias"]
+    cells = [(row.metric.name, row.how, row.value, row.found, row.bias) for row in rows]
     return Table(
-        table,
+        pd.DataFrame(cells, columns=names),
         "Metrics of the model without predictors, and their values without skill",
-        ["metric", "how", "no_skill", "without_predictors", "bias"],
+        names,
         words=labels_of(row.metric for row in rows),
     )
 
@@ -246,12 +239,14 @@ def _compared(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
                 one = "per_fold" if under_folds.apart else how
                 found = _value(ties, under_folds, one)
         return NoSkill(metric, how, value, found, perfect, scores.n_held_out)
+    known = metric.without_skill(scores.n_classes)
     found = value = math.nan
     for constant, under_folds in rivals.in_pairs:
         at_all = _value(metric, constant, "pooled" if alike else how)
         if metric.is_auroc and alike:  # half of all pairs; none without one class
             at_all = perfect / 2
-        at_all = _or_known(metric, at_all, scores)
+        if math.isnan(at_all) and known is not None:
+            at_all = known  # the Matthews correlation of a constant class is 0/0
         here = at_all
         if not (_ties_all(metric, how) or constants.same):
             here = _value(metric, under_folds, how)
@@ -259,15 +254,6 @@ def _compared(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
         if math.isnan(found) or abs(here - at_all) > abs(found - value):
             found, value = here, at_all
     return NoSkill(metric, how, value, found, perfect, scores.n_held_out)
-
-
-def _or_known(metric: Metric, value: float, scores: Scores) -> float:
-    """Return the value of a constant prediction, or of no skill where it has none.
-
-    The Matthews correlation of a constant class is 0/0.
-    """
-    known = metric.without_skill(scores.n_classes)
-    return value if known is None or not math.isnan(value) else known
 
 
 def _perfect(metric: Metric, rivals: Rivals) -> float:

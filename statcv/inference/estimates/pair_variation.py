@@ -9,7 +9,7 @@ interaction, whose variance is averaged over pairs, not over records.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,16 +56,26 @@ def pair_variation(
         return 0.0
     if metric.pairs is None:
         return _unexplained(scores, metric, found)
-    kinds = _kinds(scores, metric)
-    total = 0.0
-    for sides in kinds:
-        each = [
+    parts = list(zip(found.ranked, found.placed, strict=True))
+
+    def interactions(sides: Sides) -> list[float]:
+        return [
             _interaction(metric.sides(y), read, sides, placed)
-            for (_, y, read), placed in zip(found.ranked, found.placed, strict=True)
+            for (_, y, read), placed in parts
         ]
+
+    return _over_pairs(scores, metric, how, interactions)
+
+
+def _over_pairs(
+    scores: Scores, metric: Metric, how: str, of: Callable[[Sides], list[float]]
+) -> float:
+    """Return the variance, or covariance, that the interactions of records cause."""
+    kinds, total = _kinds(scores, metric), 0.0
+    for sides in kinds:
         # the interaction of two records counts once for each pair compared
         weights = max(_concentration(scores, metric, how, sides), 0.0)
-        total += float(np.mean(each)) * weights
+        total += float(np.mean(of(sides))) * weights
     return total / len(kinds) ** 2
 
 
@@ -85,15 +95,12 @@ def pair_covariance(
     """
     if how == "pooled" or metric.pairs is None:
         return 0.0
-    kinds, total = _kinds(scores, metric), 0.0
-    for sides in kinds:
-        each = [
-            _interaction_of_both(metric, one, other, sides)
-            for one, other in zip(first.ranked, second.ranked, strict=True)
-        ]
-        weights = max(_concentration(scores, metric, how, sides), 0.0)
-        total += float(np.mean(each)) * weights
-    return total / len(kinds) ** 2
+    both = list(zip(first.ranked, second.ranked, strict=True))
+
+    def interactions(sides: Sides) -> list[float]:
+        return [_interaction_of_both(metric, *pair, sides) for pair in both]
+
+    return _over_pairs(scores, metric, how, interactions)
 
 
 def variation_of_difference(
@@ -223,7 +230,9 @@ def _concentration(scores: Scores, metric: Metric, how: str, sides: Sides) -> fl
     """
     # weights of equal size on all pairs add nothing
     y = metric.sides(scores.y)
-    every = max(_all_pairs(scores, y, sides), 1.0)
+    held = np.flatnonzero(np.bincount(scores.row, minlength=len(scores.y)))
+    one = np.zeros(len(held), dtype=np.intp)
+    every = max(float(_pairs(scores, y, held, one, 1, sides)[0]), 1.0)
     if how == "paired":
         listed = concordant_pairs(scores, metric)
         if listed is not None:
@@ -247,12 +256,6 @@ def _concentration(scores: Scores, metric: Metric, how: str, sides: Sides) -> fl
     else:
         of_repeat = 1 / np.maximum(np.bincount(repeat, number, repeats), 1)
     return float((of_repeat - 1 / every).mean() / repeats)
-
-
-def _all_pairs(scores: Scores, y: NDArray[Any], sides: Sides) -> float:
-    row = np.flatnonzero(np.bincount(scores.row, minlength=len(scores.y)))
-    one = np.zeros(len(row), dtype=np.intp)
-    return float(_pairs(scores, y, row, one, 1, sides)[0])
 
 
 def _pairs(

@@ -7,15 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.inference.intervals.interval import (
-    CLUSTERS_ONLY,
-    NOTHING,
-    RECORDS_ONLY,
-    Interval,
-    squares_of_pairs,
-    symmetric,
-    units_of_pairs,
-)
+from statcv.inference.intervals import interval
 from statcv.inference.scores import LeftOut, Scores
 from statcv.metrics.probabilities.paired_slope import (
     log_odds_difference,
@@ -87,7 +79,7 @@ def paired_slopes(scores: Scores) -> Floats:
     return np.array([pairs.slope for pairs in slope_pairs(scores)])
 
 
-def slope_interval(scores: Scores, level: float) -> Interval:
+def slope_interval(scores: Scores, level: float) -> interval.Interval:
     """Compute the interval of the calibration slope of pairs.
 
     The variance is a sandwich estimate: the influence of each pair on the slope, which
@@ -116,7 +108,7 @@ def slope_interval(scores: Scores, level: float) -> Interval:
     parts, clusters = slope_pairs(scores), scores.clusters
     lacking = [pairs.reason for pairs in parts if pairs.reason]
     if lacking:
-        return Interval.none(lacking[0])
+        return interval.Interval.none(lacking[0])
     slopes = [pairs.slope for pairs in parts]
     moved = np.concatenate(
         [
@@ -126,18 +118,20 @@ def slope_interval(scores: Scores, level: float) -> Interval:
     )
     first = np.concatenate([pairs.first for pairs in parts])
     second = np.concatenate([pairs.second for pairs in parts])
-    first, second, few = units_of_pairs(first, second, clusters)
+    first, second, few = interval.units_of_pairs(first, second, clusters)
     if few:
-        return Interval.none(few)
+        return interval.Interval.none(few)
     # pairs that share a record are correlated
-    total = squares_of_pairs(first, second, moved)
+    total = interval.squares_of_pairs(first, second, moved)
     if total <= 1e-9 * float((moved**2).sum()):
-        return Interval.none(f"the pairs do not move the slope, {NOTHING}")
-    method, assumes = "slope of pairs, clustered by record", RECORDS_ONLY
+        return interval.Interval.none(
+            f"the pairs do not move the slope, {interval.NOTHING}"
+        )
+    method, assumes = "slope of pairs, clustered by record", interval.RECORDS_ONLY
     if clusters is not None:
-        method, assumes = "slope of pairs, cluster-robust", CLUSTERS_ONLY
+        method, assumes = "slope of pairs, cluster-robust", interval.CLUSTERS_ONLY
     se = float(np.sqrt(total))
-    return symmetric(float(np.mean(slopes)), se, level, method, assumes)
+    return interval.symmetric(float(np.mean(slopes)), se, level, method, assumes)
 
 
 def _some_fits(left: LeftOut, start: int, stop: int) -> LeftOut:

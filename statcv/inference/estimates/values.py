@@ -20,8 +20,7 @@ from statcv.numeric.threads import RECORD, shared
 def casewise(scores: Scores, metric: Metric) -> Floats:
     """Return the loss of each prediction."""
     assert metric.casewise is not None
-    cuts = scores.threshold_for(metric)
-    read = metric.readable(scores.predicted, scores.probabilities, cuts)
+    read = readable(scores, metric, scores.predicted)
     return metric.casewise(scores.outcome, read, **scores.besides(metric))
 
 

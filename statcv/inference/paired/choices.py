@@ -127,7 +127,9 @@ def contrast(
     models = [result.scores for name, result in results.items() if name != without]
     chosen = at_common_threshold(chosen, models)
     scores = [result.scores for result in results.values()]
-    way = _check_how(how, chosen) or common_how(scores, chosen)
+    headlines = {one.headline(chosen) for one in scores}
+    usual = headlines.pop() if len(headlines) == 1 else "pooled"
+    way = _check_how(how, chosen) or usual
     fixed: tuple[str, ...] = ()
     if test is None:
         test, fixed = _default_test(results, chosen, way, without)
@@ -187,12 +189,6 @@ def chosen_metric(first: Readable, metric: str | Metric | None) -> Metric:
     if outcome.ordered:
         default = "ordinal_c"
     return metric_of(first, default if metric is None else metric)
-
-
-def common_how(scores: Sequence[Scores], metric: Metric) -> str:
-    """Return the headline of all results, or "pooled" if their headlines differ."""
-    hows = {one.headline(metric) for one in scores}
-    return hows.pop() if len(hows) == 1 else "pooled"
 
 
 def _check_how(how: str | None, metric: Metric) -> str | None:

@@ -201,17 +201,11 @@ class Contrasts(Printed):
 
     def _row(self, number: int, first: str, second: str) -> dict[str, Any]:
         test = self.test(number, first, second)
-        return {
-            "first": first,
-            "second": second,
-            "difference": test.difference,
-            "se": test.se,
-            "lower": test.lower,
-            "upper": test.upper,
-            "statistic": test.statistic,
-            "p": test.p_value,
-            "caveat": "; ".join(filter(None, self._caveats(first, second, test))),
-        }
+        names = ("difference", "se", "lower", "upper", "statistic")
+        numbers = {name: getattr(test, name) for name in names}
+        told = "; ".join(filter(None, self._caveats(first, second, test)))
+        last = {"p": test.p_value, "caveat": told}
+        return {"first": first, "second": second, **numbers, **last}
 
     def _caveats(self, first: str, second: str, test: PairedTest) -> list[str]:
         """Return what a reader must know about a pair before trusting its p-value."""

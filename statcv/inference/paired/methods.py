@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statcv.errors import ComparisonError, suggestion
 from statcv.metrics import Metric
 from statcv.tables import Printed, Said
+from statcv.words import stored_rows
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,81 +49,11 @@ class PairedMethod(Printed):
         return f"Paired comparison by the {self.title}", {"assumes": self.assumes}
 
 
+# name, title, statistic, how, assumptions, and those for models of other records
 METHODS = {
-    method.name: method
-    for method in (
-        PairedMethod(
-            "infinitesimal_jackknife",
-            "infinitesimal jackknife",
-            "t",
-            "the infinitesimal jackknife counts the variation of the records, and that "
-            "of both fits when the records are weighted at random; tuning parameters "
-            "are taken as given",
-        ),
-        PairedMethod(
-            "corrected_influence",
-            "corrected influence of records",
-            "t",
-            "the test takes the fits as given, and the correlation of two folds as "
-            "n_test/n since their fits share training records",
-        ),
-        PairedMethod(
-            "influence",
-            "influence of records",
-            "t",
-            "the test takes the fits as given and accounts only for the variation of "
-            "the records; its true error rate is above the nominal one at small n",
-        ),
-        PairedMethod(
-            "delong",
-            "DeLong",
-            "z",
-            "DeLong's test takes the fits as given and accounts only for the variation "
-            "of the records; its true error rate is above the nominal one, and far "
-            "above it at small n and on noise",
-        ),
-        PairedMethod(
-            "corrected_jackknife",
-            "corrected jackknife with refits",
-            "t",
-            "the corrected jackknife refits both models without each record; its "
-            "variance is the mean of the jackknife variance, which tends to be too "
-            "large, and DeLong's, which takes the fits as given. At small n the test "
-            "is conservative and has little power",
-        ),
-        PairedMethod(
-            "t",
-            "t on casewise losses",
-            "t",
-            "the t test takes the fits as given and the records (or clusters) as "
-            "independent, so that its interval is somewhat too narrow at small n; a "
-            "few records with very large losses can determine the result",
-            of_others="the models were fitted to other records and do not vary; a few "
-            "records with very large losses can determine the result",
-        ),
-        PairedMethod(
-            "permutation",
-            "permutation of paired predictions",
-            "z",
-            "the permutation test takes the fits as given and swaps the two models' "
-            "predictions of a record: its null hypothesis is that the predictions are "
-            "exchangeable, which is stronger than equality of the metric; it gives no "
-            "interval",
-            how="pooled",
-            of_others="the permutation test swaps the two models' predictions of a "
-            "record: its null hypothesis is that the predictions are exchangeable, "
-            "which is stronger than equality of the metric; it gives no interval",
-        ),
-        PairedMethod(
-            "corrected_t",
-            "corrected t over folds",
-            "t",
-            "the corrected t test (Nadeau & Bengio 2003) assumes that the differences "
-            "in two folds have correlation n_test/n, which is a rough approximation; "
-            "with few folds it has little power, and with many repeats, or over the "
-            "pairs of leave-pair-out, its true error rate is above the nominal one",
-            how="per_fold",
-        ),
+    name: PairedMethod(name, title, statistic, assumes, how, *of_others)
+    for name, title, statistic, how, assumes, *of_others in stored_rows(
+        "statcv.inference.paired", "methods.txt"
     )
 }
 

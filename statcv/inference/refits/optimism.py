@@ -33,6 +33,7 @@ from statcv.metrics import Metric
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.probabilities.distances import DISTANCES
 from statcv.tables import Table, shown_frame
+from statcv.words import stored_rows
 
 
 @dataclass(frozen=True, repr=False)
@@ -145,17 +146,13 @@ class OptimismTable(Mapping[str, OptimismCorrected]):
 
 def _table(corrected: Sequence[OptimismCorrected]) -> Table:
     """Return one row per metric, with the intervals' methods in the note."""
+    names = pd.Index([one.metric for one in corrected], name="metric")
     table = pd.DataFrame(
-        {
-            "apparent": [one.apparent for one in corrected],
-            "optimism": [one.optimism for one in corrected],
-            "corrected": [one.value for one in corrected],
-            "lower": [one.lower for one in corrected],
-            "upper": [one.upper for one in corrected],
-            "n": [one.n_boot - one.n_undefined for one in corrected],
-        },
-        index=pd.Index([one.metric for one in corrected], name="metric"),
+        [(o.apparent, o.optimism, o.value, o.lower, o.upper) for o in corrected],
+        names,
+        ["apparent", "optimism", "corrected", "lower", "upper"],
     )
+    table["n"] = [one.n_boot - one.n_undefined for one in corrected]
     if not corrected:
         return Table(table, "No metric was corrected for optimism.")
     methods = dict.fromkeys(
@@ -196,26 +193,7 @@ INTERVALS = ("cross_validated", "abcloc", "location_shifted", "two_stage")
 SHRUNK = 1.25  # weight of the original records in the index of ABCLOC
 TWO_SIDED = 10  # samples from which its two sides have a standard deviation each
 ASSUMES = {
-    "cross_validated": (
-        "assumes that the corrected value varies as the cross-validated one does, "
-        "whose default interval is moved to it: on the logit scale of a share, and on "
-        "the logarithmic scale of a ratio"
-    ),
-    "abcloc": (
-        "takes the standard deviations above and below the mean of the value in the "
-        "bootstrap sample minus 1.25 times that on all records; is too narrow when n "
-        "is small and the predictors carry little information"
-    ),
-    "location_shifted": (
-        "assumes that the corrected value varies as the apparent one does, shifted by "
-        "the optimism; is too high and too narrow when n is small and the predictors "
-        "carry little information, and for very flexible models"
-    ),
-    "two_stage": (
-        "estimates the optimism again in every bootstrap sample; is too high when n is "
-        "small and the predictors carry little information, and for very flexible "
-        "models"
-    ),
+    row[0]: row[1] for row in stored_rows("statcv.inference.refits", "optimism.txt")
 }
 
 

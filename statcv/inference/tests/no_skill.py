@@ -219,26 +219,21 @@ def plain_t_test(
         values,
         null,
         alternative,
+        level,
         method="Plain t test over folds, uncorrected",
         label=f"mean {metric.label} of the folds",
         assumes=FEW_FITS,
         about=about,
-        level=level,
     )
 
 
 def mean_test(
-    values: Floats,
-    null: float,
-    alternative: str,
-    *,
-    method: str,
-    label: str,
-    assumes: str,
-    about: str,
-    level: float = 0.95,
+    values: Floats, null: float, alternative: str, level: float, **said: str
 ) -> HTest:
-    """Test the mean of a sample by Student's t, or say why it cannot be tested."""
+    """Test the mean of a sample by Student's t, or say why it cannot be tested.
+
+    What else an :class:`HTest` says of itself is given by name.
+    """
     known = values[~np.isnan(values)]
     lost = len(values) - len(known)
     mean = float(known.mean()) if len(known) else np.nan
@@ -256,9 +251,7 @@ def mean_test(
         if se == 0:
             reason = "all values are equal, so that no variation can be estimated"
     return HTest(
-        method=method,
-        about=about,
-        label=label,
+        **said,
         estimate=mean,
         null=null,
         alternative=alternative,
@@ -266,7 +259,6 @@ def mean_test(
         statistic_name="t",
         df=df,
         p_value=p,
-        assumes=assumes,
         lower=lower,
         upper=upper,
         level=level,
@@ -341,11 +333,11 @@ def t_test(
         numbers,
         null,
         alternative,
+        level,
         method="t test over independent replicates",
         label="mean",
         assumes="replicates are independent of each other",
         about=plural(len(numbers), "replicate"),
-        level=level,
     )
 
 

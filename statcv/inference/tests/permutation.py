@@ -16,24 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv import engine, errors
 from statcv.arguments import PERMUTATION
-from statcv.engine import (
-    Held,
-    OutcomePermutations,
-    Setup,
-    check_training_sets,
-    cut,
-    progress_bar,
-    run_if_able,
-    run_permuted,
-)
-from statcv.errors import (
-    ConvergenceWarning,
-    OutcomeError,
-    SchemeError,
-    UndefinedMetricWarning,
-    warn,
-)
+from statcv.engine import run_permuted
 from statcv.folds import SCHEMES, FoldPlan, Ragged
 from statcv.formula import Design
 from statcv.inference.estimates.values import beside_itself, values_by_repeat
@@ -101,12 +86,12 @@ def permuted_clusters(plan: FoldPlan, y: NDArray[np.generic]) -> Numbers | None:
         return None
     sizes = np.bincount(strata.codes)
     if len(np.unique(sizes)) == len(sizes):
-        raise SchemeError(
+        raise errors.SchemeError(
             f"no two of the {plural(len(sizes), 'cluster')} of {strata.label} have "
             "the same number of records, so that their outcomes cannot be permuted."
         )
     if distinct_permutations(strata.codes, y) == 1:
-        raise SchemeError(
+        raise errors.SchemeError(
             f"among the {plural(len(sizes), 'cluster')} of {strata.label}, those with "
             "the same number of records have the same outcomes, so that permuting "
             "them changes nothing."
@@ -189,7 +174,7 @@ class Permuted(Printed):
 
 
 def permuted_values(
-    setup: Setup,
+    setup: engine.Setup,
     wanted: Sequence[tuple[Metric, str]],
     times: int,
     *,
@@ -233,7 +218,7 @@ def permuted_values(
     plan = setup.plan
     if not is_permutable(plan):
         assert plan.strata is not None
-        raise SchemeError(
+        raise errors.SchemeError(
             "outcomes cannot be permuted, since the folds depend on the outcome and on "
             f"bins of {plan.strata.label} as well; use scheme='kfold', or a stratifier "
             "by value or by hash."
@@ -246,7 +231,7 @@ def permuted_values(
         draws = _permuted(setup, clusters, numbers, seed, n_jobs)
     values, failed, why = np.full((len(wanted), len(numbers)), np.nan), 0, ""
     number = 0
-    with progress_bar(len(numbers), progress, "permutation") as bar:
+    with engine.progress_bar(len(numbers), progress, "permutation") as bar:
         for moved, outcomes, made in draws:
             able = list[tuple[int, Scores]]()
             for place, (y, held) in enumerate(zip(outcomes, made, strict=True), number):
@@ -262,10 +247,10 @@ def permuted_values(
             bar.update(len(made))
             number += len(made)
     if failed:
-        warn(
+        errors.warn(
             f"{failed} of {len(numbers) * plan.n_fits} fits under permuted outcomes "
             "did not converge or had separated classes.",
-            ConvergenceWarning,
+            errors.ConvergenceWarning,
         )
     return Permuted(values, why)
 
@@ -292,11 +277,11 @@ def _values(parts: Sequence[Scores], wanted: Sequence[tuple[Metric, str]]) -> Fl
 
 
 # the plan and some outcomes, each with what the fits predicted or why there are none
-Draw = tuple[FoldPlan, NDArray[Any], list[Held | str]]
+Draw = tuple[FoldPlan, NDArray[Any], list[engine.Held | str]]
 
 
 def _permuted(
-    setup: Setup,
+    setup: engine.Setup,
     clusters: Numbers | None,
     numbers: range,
     seed: int,
@@ -317,17 +302,17 @@ def _permuted(
     cost = plan.n_fits * plan.n * setup.design.matrix.shape[1]
     predictions = len(plan.fits.tests_by_fit.values)
     size = max(1, min(WORK // cost, PREDICTIONS // max(predictions, 1)))
-    for some in cut(len(numbers), size):
+    for some in engine.cut(len(numbers), size):
         places = np.stack(
             [permuted_places(plan.n, clusters, seed, numbers[b], strata) for b in some]
         )
-        permutations = OutcomePermutations(places, made_for_outcome(plan))
+        permutations = engine.OutcomePermutations(places, made_for_outcome(plan))
         outcomes, trains = np.tile(y, (len(some), 1)), np.ones(len(some), dtype=bool)
         if not permutations.with_plan:
             outcomes = permutations.outcomes(y)
             if fewest <= left_out:
                 trains = np.array([_trains_all(setup, one) for one in outcomes])
-        made: Iterator[Held | str] = iter(())
+        made: Iterator[engine.Held | str] = iter(())
         if trains.any():
             able = replace(permutations, places=places[trains])
             made = iter(run_permuted(setup, able, n_jobs))
@@ -335,7 +320,11 @@ def _permuted(
 
 
 def _exchanged(
-    setup: Setup, clusters: Numbers, numbers: range, seed: int, n_jobs: int | None
+    setup: engine.Setup,
+    clusters: Numbers,
+    numbers: range,
+    seed: int,
+    n_jobs: int | None,
 ) -> Iterator[Draw]:
     """Yield cross-validations with outcomes exchanged among all clusters.
 
@@ -344,7 +333,7 @@ def _exchanged(
     """
     plan, design = setup.plan, setup.design
     if design.offsets or design.strata:
-        raise SchemeError(
+        raise errors.SchemeError(
             "outcomes cannot be permuted among clusters of unequal sizes, since each "
             f"belongs to its {design.strata or 'exposure or other offset'}."
         )
@@ -358,7 +347,7 @@ def _exchanged(
         if made_for_outcome(plan):
             moved = _with_folds(plan, own_fold[:, taken][:, clusters])
         other = replace(setup, design=replace(design, outcome=outcome), plan=moved)
-        yield moved, outcome.y[None], [run_if_able(other, n_jobs)]
+        yield moved, outcome.y[None], [engine.run_if_able(other, n_jobs)]
 
 
 def _with_folds(plan: FoldPlan, fold: NDArray[np.int32]) -> FoldPlan:
@@ -375,10 +364,10 @@ def warn_of_undefined(values: Floats, metric: Metric, how: str, why: str) -> Non
     """Warn of permutations that gave no value, with their number."""
     unknown = int(np.isnan(values).sum())
     if unknown:
-        warn(
+        errors.warn(
             f"{stated(metric.label, how)} has no value in {unknown} of "
             f"{len(values)} permutations{f': {why}' if why else '.'}",
-            UndefinedMetricWarning,
+            errors.UndefinedMetricWarning,
         )
 
 
@@ -451,12 +440,12 @@ def permuted_places(
     return places
 
 
-def _trains_all(setup: Setup, y: NDArray[np.generic]) -> bool:
+def _trains_all(setup: engine.Setup, y: NDArray[np.generic]) -> bool:
     """Return whether every training set has all classes, or an outcome that varies."""
     design = setup.design
     other = replace(design, outcome=replace(design.outcome, y=y))
     try:
-        check_training_sets(other, setup.plan)
-    except OutcomeError:
+        engine.check_training_sets(other, setup.plan)
+    except errors.OutcomeError:
         return False
     return True

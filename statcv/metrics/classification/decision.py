@@ -15,22 +15,9 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level
 from statcv.errors import MetricError
+from statcv.metrics import inputs
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.discrimination.rounding import round_significant
-from statcv.metrics.inputs import (
-    Bools,
-    Floats,
-    Ints,
-    binary_probabilities,
-    clusters_of,
-    improper,
-    mean_of,
-    real_array,
-    real_number,
-    same_length,
-    sum_of_squares,
-    vector,
-)
 from statcv.tables import Printed
 from statcv.words import plural
 
@@ -77,18 +64,18 @@ class DecisionCurve(Printed):
     _points = ("thresholds", "net_benefit", "treat_all", "avoided")
     _with_band = "net_benefit"
 
-    thresholds: Floats
-    net_benefit: Floats
-    se: Floats
-    lower: Floats
-    upper: Floats
-    treat_all: Floats
-    over_all: Floats
-    over_all_se: Floats
-    over_all_lower: Floats
-    over_all_upper: Floats
-    standardized: Floats
-    avoided: Floats
+    thresholds: inputs.Floats
+    net_benefit: inputs.Floats
+    se: inputs.Floats
+    lower: inputs.Floats
+    upper: inputs.Floats
+    treat_all: inputs.Floats
+    over_all: inputs.Floats
+    over_all_se: inputs.Floats
+    over_all_lower: inputs.Floats
+    over_all_upper: inputs.Floats
+    standardized: inputs.Floats
+    avoided: inputs.Floats
     prevalence: float
     level: float
     n: int
@@ -153,13 +140,13 @@ def net_benefit(
     ([0.2222, 0.0], [0.1111, -0.3333])
     """
     check_level(level, MetricError)
-    positive, p = binary_probabilities(y, p)
+    positive, p = inputs.binary_probabilities(y, p)
     cuts = np.atleast_1d(cuts_of(thresholds))
     if cuts.ndim != 1:
         raise MetricError(f"thresholds has shape {cuts.shape}; it must be (m,).")
-    codes = None if clusters is None else clusters_of(clusters, p.size)
+    codes = None if clusters is None else inputs.clusters_of(clusters, p.size)
     share = _prevalence(positive, prevalence)
-    reason = improper(p) or _absent(positive, prevalence)
+    reason = inputs.improper(p) or _absent(positive, prevalence)
     odds = cuts / (1 - cuts)
     model, gain = np.full((2, 2, cuts.size), np.nan)
     if not reason:
@@ -229,12 +216,12 @@ def net_benefit_at(
     >>> net_benefit_at([0, 0, 1, 1], [0.1, 0.5, 0.5, 0.9], 0.2)
     0.4375
     """
-    return mean_of(casewise_net_benefit(y, p, threshold))
+    return inputs.mean_of(casewise_net_benefit(y, p, threshold))
 
 
 def casewise_net_benefit(
     y: ArrayLike, p: ArrayLike, threshold: float | ArrayLike = 0.5
-) -> Floats:
+) -> inputs.Floats:
     """Net benefit of each record: 1, minus the cost of a false positive, or 0.
 
     Parameters
@@ -257,21 +244,21 @@ def casewise_net_benefit(
     >>> casewise_net_benefit([0, 0, 1, 1], [0.1, 0.5, 0.5, 0.9], 0.2).tolist()
     [0.0, -0.25, 1.0, 1.0]
     """
-    positive, p = binary_probabilities(y, p)
+    positive, p = inputs.binary_probabilities(y, p)
     proper = (p >= 0) & (p <= 1)
     if p.size and not proper.any():  # scores, whose thresholds are on another scale
         return np.full(p.shape, np.nan)
     cuts = cuts_of(threshold)
     if cuts.ndim:
-        same_length(p.size, vector(cuts, "threshold").size, "threshold")
+        inputs.same_length(p.size, inputs.vector(cuts, "threshold").size, "threshold")
     treated = round_significant(p) >= round_significant(cuts)
     worth = treated * np.where(positive, 1.0, -cuts / (1 - cuts))
     return np.where(proper, worth + 0.0, np.nan)
 
 
-def cuts_of(thresholds: ArrayLike) -> Floats:
+def cuts_of(thresholds: ArrayLike) -> inputs.Floats:
     """Check thresholds, and return them."""
-    cuts = real_array(thresholds, "threshold").astype(np.float64, copy=False)
+    cuts = inputs.real_array(thresholds, "threshold").astype(np.float64, copy=False)
     odd = cuts[~((cuts >= 0) & (cuts < 1))]
     if odd.size:
         raise MetricError(
@@ -281,21 +268,21 @@ def cuts_of(thresholds: ArrayLike) -> Floats:
     return cuts
 
 
-def _prevalence(positive: Bools, given: float | None) -> float:
+def _prevalence(positive: inputs.Bools, given: float | None) -> float:
     if given is None:
         return float(positive.mean()) if positive.size else float("nan")
-    if not 0 < real_number(given, "prevalence") < 1:
+    if not 0 < inputs.real_number(given, "prevalence") < 1:
         raise MetricError(f"prevalence must be between 0 and 1, not {given!r}.")
     return given
 
 
-def _absent(positive: Bools, prevalence: float | None) -> str:
+def _absent(positive: inputs.Bools, prevalence: float | None) -> str:
     if prevalence is None or 0 < positive.sum() < positive.size:
         return ""
     return f"no record is {'negative' if positive.all() else 'positive'}"
 
 
-def _still(*errors: Floats) -> str:
+def _still(*errors: inputs.Floats) -> str:
     """Count the thresholds at which a standard error is missing."""
     missing = int(np.isnan(errors).any(axis=0).sum())
     if not missing:
@@ -317,21 +304,21 @@ class Treated:
     records.
     """
 
-    positive: Bools
-    p: Floats
-    count: Ints
-    weights: Floats
-    strata: list[Bools]
-    codes: Ints | None
+    positive: inputs.Bools
+    p: inputs.Floats
+    count: inputs.Ints
+    weights: inputs.Floats
+    strata: list[inputs.Bools]
+    codes: inputs.Ints | None
 
     @classmethod
     def of(
         cls,
-        positive: Bools,
-        p: Floats,
-        cuts: Floats,
+        positive: inputs.Bools,
+        p: inputs.Floats,
+        cuts: inputs.Floats,
         prevalence: float | None,
-        codes: Ints | None,
+        codes: inputs.Ints | None,
     ) -> Treated:
         """Group the records by class and by the thresholds that they reach."""
         n, ones = positive.size, int(positive.sum())
@@ -349,7 +336,7 @@ class Treated:
             weights, strata = np.where(positive, *each), [positive, ~positive]
         return cls(positive, p, count, weights, strata, codes)
 
-    def mean_and_se(self, values: Floats) -> tuple[float, float]:
+    def mean_and_se(self, values: inputs.Floats) -> tuple[float, float]:
         """Return the mean and its standard error, which is NaN if nothing varies.
 
         Strata are independent samples. A stratum of a single record has no variance.
@@ -369,5 +356,5 @@ class Treated:
             return mean, np.nan
         if self.codes is None:
             return mean, float(np.sqrt(variance))
-        se = float(np.sqrt(sum_of_squares(parts[:, None], self.codes)[0, 0]))
+        se = float(np.sqrt(inputs.sum_of_squares(parts[:, None], self.codes)[0, 0]))
         return mean, se if se > _NOTHING * np.abs(values).max() else np.nan

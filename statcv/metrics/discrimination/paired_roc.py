@@ -17,13 +17,7 @@ from numpy.typing import ArrayLike
 from statcv.arguments import check_level, resolve_seed
 from statcv.errors import MetricError
 from statcv.metrics.areas.placements import shortage
-from statcv.metrics.discrimination.bands import (
-    CurveBand,
-    band_of_samples,
-    drawn_times,
-    number_of_draws,
-    shares_at,
-)
+from statcv.metrics.discrimination import bands
 from statcv.metrics.inputs import Floats, Ints, cluster_codes, vector
 from statcv.tables import Printed
 
@@ -116,7 +110,7 @@ def paired_roc_band(
     clusters: ArrayLike | None = None,
     n_boot: int | None = None,
     seed: int | np.random.Generator | None = None,
-) -> CurveBand:
+) -> bands.CurveBand:
     """Pointwise confidence band of the ROC curve of records compared in pairs.
 
     The band consists of percentiles over bootstrap samples of the records of each
@@ -160,8 +154,8 @@ def paired_roc_band(
     ([0.4], [0.7], [1.0])
     """
     check_level(level, MetricError)
-    draws = number_of_draws(n_boot)
-    where = np.linspace(0, 1, 101) if at is None else shares_at(at)
+    draws = bands.number_of_draws(n_boot)
+    where = np.linspace(0, 1, 101) if at is None else bands.shares_at(at)
     placed = _PairTables.of(positive, negative, won)
     n_positive, n_negative = placed.pairs.shape
     ones = np.ones(n_positive), np.ones(n_negative)
@@ -177,12 +171,12 @@ def paired_roc_band(
         unit = cluster_codes(labels, of_class.size)
     reason = shortage(of_class, np.zeros((1, of_class.size)), unit)
     order = np.arange(of_class.size)
-    samples = drawn_times(of_class, order, unit, draws, resolve_seed(seed))
+    samples = bands.drawn_times(of_class, order, unit, draws, resolve_seed(seed))
 
     def of_sample(times: Floats) -> Floats:
         return _height(where, *placed.values(times[:n_positive], times[n_positive:]))
 
-    return band_of_samples(where, estimate, level, samples, of_sample, reason)
+    return bands.band_of_samples(where, estimate, level, samples, of_sample, reason)
 
 
 @dataclass(frozen=True, eq=False)

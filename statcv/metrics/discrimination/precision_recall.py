@@ -7,12 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from statcv.metrics.discrimination.by_value import (
-    CountsByValue,
-    RankedRecords,
-    areas_of_groups,
-    areas_of_scores,
-)
+from statcv.metrics.discrimination import by_value
 from statcv.metrics.discrimination.rounding import TIE_TOL, begins_value
 from statcv.metrics.inputs import Floats, binary_scores, one_of
 
@@ -68,10 +63,10 @@ def auprc(
     """
     one_of(method, PR_METHODS, "method")
 
-    def area(counts: CountsByValue) -> Floats:
+    def area(counts: by_value.CountsByValue) -> Floats:
         return counts.pr_areas(method)
 
-    return areas_of_scores(y, score, tie_tol, area)
+    return by_value.areas_of_scores(y, score, tie_tol, area)
 
 
 def auprc_by_group(
@@ -107,12 +102,12 @@ def auprc_by_group(
     positive, values = binary_scores(y, score)
     own = np.asarray(group)
 
-    def area(counts: CountsByValue) -> Floats:
+    def area(counts: by_value.CountsByValue) -> Floats:
         areas = counts.pr_areas("average_precision")
         areas[counts.totals[1] == 0] = np.nan
         return areas
 
-    return areas_of_groups(positive, values, own, groups, TIE_TOL, area)
+    return by_value.areas_of_groups(positive, values, own, groups, TIE_TOL, area)
 
 
 def auprc_of_counts(
@@ -140,9 +135,9 @@ def auprc_of_counts(
     0.5
     """
     some = positive + negative > 0
-    ranked = RankedRecords.of(score[some])
+    ranked = by_value.RankedRecords.of(score[some])
     true, false = (ranked.sums(counts[some]) for counts in (positive, negative))
-    counts = CountsByValue(true, false, ranked.bounds)
+    counts = by_value.CountsByValue(true, false, ranked.bounds)
     return float(counts.pr_areas(method)[0])
 
 

@@ -14,31 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statcv.errors import MetricError
-from statcv.metrics.discrimination.by_value import (
-    CountsByValue,
-    RankedRecords,
-    areas_of_groups,
-    areas_of_scores,
-)
+from statcv.metrics import inputs
+from statcv.metrics.discrimination import by_value
 from statcv.metrics.discrimination.rounding import round_significant
-from statcv.metrics.inputs import (
-    Floats,
-    Ints,
-    binary_outcome,
-    binary_scores,
-    class_codes,
-    group_numbers,
-    one_of,
-    real_array,
-    real_number,
-    same_length,
-    vector,
-)
 
 _WEIGHED = 2**16  # scores ranked together with several arrays of weights
 
 
-def midrank(values: ArrayLike) -> Floats:
+def midrank(values: ArrayLike) -> inputs.Floats:
     """Rank numbers from 1 to n, where equal numbers share the mean of their ranks.
 
     Parameters
@@ -61,10 +44,10 @@ def midrank(values: ArrayLike) -> Floats:
     >>> midrank([30, 10, 20, 10]).tolist()
     [4.0, 1.5, 3.0, 1.5]
     """
-    numbers = vector(values, "values")
+    numbers = inputs.vector(values, "values")
     if np.isnan(numbers).any():
         return np.full(numbers.size, np.nan)
-    ranked = RankedRecords.of(numbers, tie_tol=0.0)
+    ranked = by_value.RankedRecords.of(numbers, tie_tol=0.0)
     return ranked.of_records(np.cumsum(ranked.sizes) - (ranked.sizes - 1) / 2)
 
 
@@ -108,7 +91,7 @@ def auroc(y: ArrayLike, score: ArrayLike, *, tie_tol: float = 1e-12) -> Any:
     >>> auroc([0, 0, 1, 1], [[1, 2, 3, 4], [4, 3, 2, 1]]).tolist()
     [1.0, 0.0]
     """
-    return areas_of_scores(y, score, tie_tol, CountsByValue.roc_areas)
+    return by_value.areas_of_scores(y, score, tie_tol, by_value.CountsByValue.roc_areas)
 
 
 def auroc_by_group(
@@ -118,7 +101,7 @@ def auroc_by_group(
     groups: int,
     *,
     tie_tol: float = 1e-12,
-) -> Floats:
+) -> inputs.Floats:
     """Area under the ROC curve in each of many groups of records, in one computation.
 
     Parameters
@@ -149,16 +132,16 @@ def auroc_by_group(
     >>> auroc_by_group(y, score, np.array([0, 0, 1, 1]), 2).tolist()
     [1.0, 0.5]
     """
-    real_number(tie_tol, "tie_tol")
-    positive, values = binary_scores(y, score)
-    own = group_numbers(group, positive.size, groups)
-    roc_areas = CountsByValue.roc_areas
-    return areas_of_groups(positive, values, own, groups, tie_tol, roc_areas)
+    inputs.real_number(tie_tol, "tie_tol")
+    positive, values = inputs.binary_scores(y, score)
+    own = inputs.group_numbers(group, positive.size, groups)
+    roc_areas = by_value.CountsByValue.roc_areas
+    return by_value.areas_of_groups(positive, values, own, groups, tie_tol, roc_areas)
 
 
 def auroc_by_weight(
     y: ArrayLike, score: ArrayLike, weights: ArrayLike, *, tie_tol: float = 1e-12
-) -> Floats:
+) -> inputs.Floats:
     """Area under the ROC curve of several scores of the same records, with weights.
 
     Parameters
@@ -192,8 +175,8 @@ def auroc_by_weight(
     >>> auroc_by_weight(y, score, [[[0, 0, 1, 1]], [[1, 0, 2, 1]]]).tolist()
     [[0.5], [0.6666666666666666]]
     """
-    positive, rows = binary_outcome(y), real_array(score, "score")
-    tables = real_array(weights, "weights")
+    positive, rows = inputs.binary_outcome(y), inputs.real_array(score, "score")
+    tables = inputs.real_array(weights, "weights")
     if rows.ndim != 2 or rows.shape[1] != positive.size:
         raise MetricError(
             f"score has shape {rows.shape}; it must be (m, {positive.size})."
@@ -210,18 +193,18 @@ def auroc_by_weight(
     for begin in range(0, m, step):
         some = rows[begin : begin + step].astype(np.float64, copy=False)
         group = np.repeat(np.arange(len(some)), n)
-        ranked = RankedRecords.of(some.ravel(), group, len(some), tie_tol)
+        ranked = by_value.RankedRecords.of(some.ravel(), group, len(some), tie_tol)
         unknown = np.isnan(some)
         for area, table in zip(areas[:, begin : begin + step], every, strict=True):
             weight = table[begin : begin + step]
             ones = np.where(positive, weight, 0.0)
             above, below = (ranked.sums(one.ravel()) for one in (ones, weight - ones))
-            area[:] = CountsByValue(above, below, ranked.bounds).roc_areas()
+            area[:] = by_value.CountsByValue(above, below, ranked.bounds).roc_areas()
             area[(unknown & (weight > 0)).any(axis=1)] = np.nan
     return areas if tables.ndim == 3 else areas[0]
 
 
-def ranked_higher(score: ArrayLike, rival: ArrayLike) -> Floats:
+def ranked_higher(score: ArrayLike, rival: ArrayLike) -> inputs.Floats:
     """Return whether the first score of each pair is the higher one.
 
     Parameters
@@ -269,14 +252,14 @@ def auroc_ovr(
 @overload
 def auroc_ovr(
     y: ArrayLike, p: ArrayLike, *, average: None, tie_tol: float = 1e-12
-) -> Floats: ...
+) -> inputs.Floats: ...
 def auroc_ovr(
     y: ArrayLike,
     p: ArrayLike,
     *,
     average: Literal["macro", "weighted"] | None = "macro",
     tie_tol: float = 1e-12,
-) -> float | Floats:
+) -> float | inputs.Floats:
     """Area under the ROC curve of each class against the rest.
 
     Parameters
@@ -321,11 +304,11 @@ def auroc_ovr(
     (0.8472, 0.8542)
     """
     if average is not None:
-        one_of(average, ("macro", "weighted"), "average")
+        inputs.one_of(average, ("macro", "weighted"), "average")
     codes, scores = _codes_and_scores(y, p)
     classes = range(scores.shape[1])
     size = np.bincount(codes, minlength=len(classes))
-    areas: Floats = np.array(
+    areas: inputs.Floats = np.array(
         [auroc(codes == k, scores[:, k], tie_tol=tie_tol) for k in classes]
     )
     if average is None:
@@ -383,15 +366,15 @@ def auroc_hand_till(y: ArrayLike, p: ArrayLike, *, tie_tol: float = 1e-12) -> fl
     return float(np.mean(areas))
 
 
-def _codes_and_scores(y: ArrayLike, p: ArrayLike) -> tuple[Ints, Floats]:
-    scores = real_array(p, "p").astype(np.float64, copy=False)
+def _codes_and_scores(y: ArrayLike, p: ArrayLike) -> tuple[inputs.Ints, inputs.Floats]:
+    scores = inputs.real_array(p, "p").astype(np.float64, copy=False)
     if scores.ndim != 2 or scores.shape[1] < 2:
         raise MetricError(
             f"p has shape {scores.shape}; it must be (n, K), with one column for each "
             "of 2 or more classes."
         )
-    codes = class_codes(y, scores.shape[1])
-    same_length(codes.size, len(scores), "p")
+    codes = inputs.class_codes(y, scores.shape[1])
+    inputs.same_length(codes.size, len(scores), "p")
     return codes, scores
 
 
@@ -435,7 +418,7 @@ def concordance(y: ArrayLike, yhat: ArrayLike, *, tie_tol: float = 1e-12) -> flo
     >>> concordance([1, 2, 2], [10, 10, 20])  # one pair does not count, one is a tie
     0.75
     """
-    observed = vector(y, "y")
+    observed = inputs.vector(y, "y")
     one = np.zeros(observed.size, dtype=np.intp)
     return float(concordance_by_group(observed, yhat, one, 1, tie_tol=tie_tol)[0][0])
 
@@ -447,7 +430,7 @@ def concordance_by_group(
     groups: int,
     *,
     tie_tol: float = 1e-12,
-) -> tuple[Floats, Floats]:
+) -> tuple[inputs.Floats, inputs.Floats]:
     """Concordance in each of many groups of records, in one computation.
 
     Parameters
@@ -479,9 +462,9 @@ def concordance_by_group(
     >>> shares.tolist(), pairs.tolist()
     ([1.0, 0.5], [1.0, 1.0])
     """
-    observed, predicted = vector(y, "y"), vector(yhat, "yhat")
-    same_length(observed.size, predicted.size, "yhat")
-    own = group_numbers(group, observed.size, groups)
+    observed, predicted = inputs.vector(y, "y"), inputs.vector(yhat, "yhat")
+    inputs.same_length(observed.size, predicted.size, "yhat")
+    own = inputs.group_numbers(group, observed.size, groups)
     missing = np.bincount(own, np.isnan(observed) | np.isnan(predicted), groups) > 0
     counts = concordance_counts(observed, predicted, own, tie_tol=tie_tol)
     pairs = np.bincount(own, counts.rivals, groups) / 2
@@ -503,13 +486,17 @@ class ConcordanceCounts:
         The number of pairs, and of those whose predictions tie.
     """
 
-    won: Floats
-    rivals: Floats
-    tied: Floats
+    won: inputs.Floats
+    rivals: inputs.Floats
+    tied: inputs.Floats
 
 
 def concordance_counts(
-    y: NDArray[Any], x: Floats, group: Ints | None = None, *, tie_tol: float = 1e-12
+    y: NDArray[Any],
+    x: inputs.Floats,
+    group: inputs.Ints | None = None,
+    *,
+    tie_tol: float = 1e-12,
 ) -> ConcordanceCounts:
     """Count the concordant pairs of each record, in a time of order n log n.
 
@@ -537,11 +524,11 @@ def concordance_counts(
     return ConcordanceCounts(rivals - wrong - tied / 2, rivals, tied)
 
 
-def _ranks(values: NDArray[Any]) -> Ints:
+def _ranks(values: NDArray[Any]) -> inputs.Ints:
     return np.unique(values, return_inverse=True)[1].astype(np.intp)
 
 
-def _alike(*keys: Ints) -> Floats:
+def _alike(*keys: inputs.Ints) -> inputs.Floats:
     """Count the records that have all keys of a record, itself among them."""
     order = np.lexsort(keys)
     new = np.ones(len(order), dtype=bool)
@@ -552,7 +539,7 @@ def _alike(*keys: Ints) -> Floats:
     return counts
 
 
-def _inversions(block: Ints, rank: Ints) -> Floats:
+def _inversions(block: inputs.Ints, rank: inputs.Ints) -> inputs.Floats:
     """Count the records with which each is in the wrong order, within its block.
 
     Ranks are compared bit by bit from the highest bit: among ranks that agree so far,

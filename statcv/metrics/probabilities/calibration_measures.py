@@ -12,20 +12,8 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level
 from statcv.errors import MetricError
+from statcv.metrics import inputs
 from statcv.metrics.areas.placements import normal_quantile
-from statcv.metrics.inputs import (
-    Bools,
-    Floats,
-    Ints,
-    binary_probabilities,
-    clusters_of,
-    improper,
-    improper_groups,
-    in_one_group,
-    one_of,
-    share_of_sums,
-    sum_of_squares,
-)
 from statcv.metrics.probabilities.recalibration import (
     LogisticFit,
     columns_of,
@@ -70,7 +58,7 @@ def calibration_slope(y: ArrayLike, p: ArrayLike) -> float:
     >>> round(calibration_slope([0, 1, 0, 1, 1], [0.2, 0.3, 0.4, 0.5, 0.6]), 3)
     2.458
     """
-    return recalibration(*binary_probabilities(y, p), slope=True).slope
+    return recalibration(*inputs.binary_probabilities(y, p), slope=True).slope
 
 
 def calibration_intercept(y: ArrayLike, p: ArrayLike) -> float:
@@ -103,7 +91,7 @@ def calibration_intercept(y: ArrayLike, p: ArrayLike) -> float:
     >>> round(calibration_intercept([0, 1, 0, 1, 1], [0.5] * 5), 3)
     0.405
     """
-    return recalibration(*binary_probabilities(y, p), slope=False).intercept
+    return recalibration(*inputs.binary_probabilities(y, p), slope=False).intercept
 
 
 def oe_ratio(y: ArrayLike, p: ArrayLike) -> float:
@@ -132,12 +120,12 @@ def oe_ratio(y: ArrayLike, p: ArrayLike) -> float:
     >>> oe_ratio([0, 1, 0, 1], [0.2, 0.6, 0.2, 0.6])
     1.25
     """
-    return in_one_group(oe_ratio_by_group, y, p)
+    return inputs.in_one_group(oe_ratio_by_group, y, p)
 
 
 def oe_ratio_by_group(
     y: ArrayLike, p: ArrayLike, group: ArrayLike, groups: int
-) -> Floats:
+) -> inputs.Floats:
     """Observed over expected in each group.
 
     Parameters
@@ -164,11 +152,13 @@ def oe_ratio_by_group(
     >>> oe_ratio_by_group([0, 1, 0, 1], [0.2, 0.5, 0.2, 0.6], [0, 0, 1, 2], 3).round(2)
     array([1.43, 0.  , 1.67])
     """
-    positive, read = binary_probabilities(y, p)
+    positive, read = inputs.binary_probabilities(y, p)
     own = np.asarray(group)
     observed = np.bincount(own, positive, groups)
     expected = np.bincount(own, read, groups)
-    return share_of_sums(observed, expected, improper_groups(read, own, groups))
+    return inputs.share_of_sums(
+        observed, expected, inputs.improper_groups(read, own, groups)
+    )
 
 
 # ---- the discrimination slope ----
@@ -204,12 +194,12 @@ def discrimination_slope(y: ArrayLike, p: ArrayLike) -> float:
     >>> discrimination_slope([0, 1, 0, 1], [0.25, 0.75, 0.25, 0.5])
     0.375
     """
-    return in_one_group(discrimination_slope_by_group, y, p)
+    return inputs.in_one_group(discrimination_slope_by_group, y, p)
 
 
 def discrimination_slope_by_group(
     y: ArrayLike, p: ArrayLike, group: ArrayLike, groups: int
-) -> Floats:
+) -> inputs.Floats:
     """Difference of the mean probabilities of the two classes in each group.
 
     Parameters
@@ -233,13 +223,13 @@ def discrimination_slope_by_group(
     >>> discrimination_slope_by_group(y, p, [0, 0, 1, 1], 3)
     array([0.5 , 0.25,  nan])
     """
-    positive, read = binary_probabilities(y, p)
+    positive, read = inputs.binary_probabilities(y, p)
     own = np.asarray(group)
-    odd = improper_groups(read, own, groups)
+    odd = inputs.improper_groups(read, own, groups)
 
-    def mean(side: Bools) -> Floats:
+    def mean(side: inputs.Bools) -> inputs.Floats:
         total = np.bincount(own, side * read, groups)
-        return share_of_sums(total, np.bincount(own, side, groups), odd)
+        return inputs.share_of_sums(total, np.bincount(own, side, groups), odd)
 
     return np.asarray(mean(positive) - mean(~positive))
 
@@ -248,8 +238,12 @@ def discrimination_slope_by_group(
 
 
 def profile_limits(
-    positive: Bools, p: Floats, held: LogisticFit, joint: LogisticFit, level: float
-) -> Floats:
+    positive: inputs.Bools,
+    p: inputs.Floats,
+    held: LogisticFit,
+    joint: LogisticFit,
+    level: float,
+) -> inputs.Floats:
     """Return lower and upper limits for the intercept, joint intercept and slope."""
     limits = np.full((3, 2), np.nan)
     if not held.reason:
@@ -404,9 +398,9 @@ def calibration(
     (1.345, -0.581, 1.111)
     """
     check_level(level, MetricError)
-    one_of(interval, ("wald", "profile"), "interval")
-    positive, p = binary_probabilities(y, p)
-    codes = clusters_of(clusters, positive.size)
+    inputs.one_of(interval, ("wald", "profile"), "interval")
+    positive, p = inputs.binary_probabilities(y, p)
+    codes = inputs.clusters_of(clusters, positive.size)
     if clusters is not None and interval == "profile":
         raise MetricError(
             "interval='profile' needs independent records, but records of a cluster "
@@ -448,11 +442,11 @@ def calibration(
 
 
 def _observed_expected(
-    positive: Bools, p: Floats, codes: Ints, level: float
+    positive: inputs.Bools, p: inputs.Floats, codes: inputs.Ints, level: float
 ) -> tuple[float, float, float, str]:
     """Return the ratio and its limits, and the reason if one is missing."""
     nan = float("nan")
-    if odd := improper(p):
+    if odd := inputs.improper(p):
         return nan, nan, nan, odd
     observed, expected = float(positive.sum()), float(p.sum())
     if expected == 0:
@@ -466,7 +460,7 @@ def _observed_expected(
     if ratio == np.inf:
         return ratio, nan, nan, "the sum of p is so near 0 that the ratio is infinite"
     residual = (positive - ratio * p)[:, None]
-    se = float(np.sqrt(sum_of_squares(residual, codes)[0, 0])) / observed
+    se = float(np.sqrt(inputs.sum_of_squares(residual, codes)[0, 0])) / observed
     if not se > 1e-12:
         return ratio, nan, nan, "the variance of observed over expected is 0"
     margin = normal_quantile(level) * se

@@ -22,14 +22,8 @@ from statcv.metrics.influence.derivative import Derivative, Placements
 from statcv.metrics.influence.weighted import DIGITS
 from statcv.metrics.inputs import Bools, Floats, real_array, same_length, vector
 from statcv.metrics.metric import Metric
+from statcv.numeric import survival
 from statcv.numeric.logistic import expit
-from statcv.numeric.survival import (
-    RiskSets,
-    StepFunctions,
-    events_by,
-    free_at,
-    kaplan_meier,
-)
 
 Cut = Floats | float
 Gradient = tuple[Floats, Floats | float]  # by the weights of the known, and of all
@@ -280,12 +274,12 @@ class Known:
     @cached_property
     def case(self) -> Bools:
         """Whether a record has its event by the horizon."""
-        return events_by(self.y, self.horizon)
+        return survival.events_by(self.y, self.horizon)
 
     @cached_property
     def control(self) -> Bools:
         """Whether a record outlives the horizon."""
-        return free_at(self.y, self.horizon)
+        return survival.free_at(self.y, self.horizon)
 
     @cached_property
     def factor(self) -> Floats:
@@ -311,7 +305,7 @@ class Known:
     @property
     def risk(self) -> Floats:
         """The Kaplan-Meier estimate of the risk at the horizon, from these records."""
-        return 1 - kaplan_meier(self.y, self.weights).at(self.horizon)
+        return 1 - survival.kaplan_meier(self.y, self.weights).at(self.horizon)
 
     def derivative(self, by_own: Floats, by_weight: Floats | float = 0.0) -> Floats:
         """Return derivatives by the weights of records, by way of G too.
@@ -333,11 +327,11 @@ class Known:
 
 def censoring_curve(
     y: Floats, weights: Floats, censoring: Floats | None
-) -> StepFunctions:
+) -> survival.StepFunctions:
     """Return the probability of not being censored."""
     if censoring is None:
-        return kaplan_meier(y, weights, censoring=True)
-    return kaplan_meier(np.asarray(censoring), censoring=True)
+        return survival.kaplan_meier(y, weights, censoring=True)
+    return survival.kaplan_meier(np.asarray(censoring), censoring=True)
 
 
 def by_censoring(
@@ -354,7 +348,7 @@ def by_censoring(
     horizon, last : float
         A time, and the derivative by log G at that time.
     """
-    sets, one = RiskSets.of(y), np.ones((1, len(y)))
+    sets, one = survival.RiskSets.of(y), np.ones((1, len(y)))
     place, censored = sets.slot // 2, sets.slot % 2 == 1
     risk = sets.at_risk(one)[0]
     first, rest = risk[1::2], risk[2::2]

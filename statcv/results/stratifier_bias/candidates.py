@@ -10,14 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    ColumnError,
-    DataError,
-    StatcvError,
-    suggestion,
-)
+from statcv import errors
 from statcv.folds import (
     ByHash,
     ByQuantile,
@@ -56,7 +49,7 @@ class CandidateStratifier:
 
     def __post_init__(self) -> None:
         if self.name == UNBIASED:
-            raise ArgumentError(
+            raise errors.ArgumentError(
                 f"a candidate cannot be called {UNBIASED!r}, which is the name of the "
                 "folds with which it is compared; rename the column."
             )
@@ -105,12 +98,12 @@ def read_candidates(
     if isinstance(given, (str, Stratifier)):
         given = [given]
     if not isinstance(given, (list, tuple)):
-        raise ArgumentTypeError(
+        raise errors.ArgumentTypeError(
             "candidates must be names of columns or stratifiers, not "
             f"{type(given).__name__}."
         )
     if not given:
-        raise ArgumentError("candidates is empty; omit it to try every column.")
+        raise errors.ArgumentError("candidates is empty; omit it to try every column.")
     found = [one for item in given for one in _read(item, table, per_fold, key)]
     return _each_once(found)
 
@@ -137,7 +130,7 @@ def every_candidate(
             continue
         try:
             found += _read(name, table, per_fold, key)
-        except StatcvError as error:
+        except errors.StatcvError as error:
             skipped[name] = str(error)
     return _each_once(found), skipped
 
@@ -146,7 +139,7 @@ def _each_once(candidates: list[CandidateStratifier]) -> list[CandidateStratifie
     names = [candidate.name for candidate in candidates]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise ArgumentError(f"the candidate {twice[0]!r} is given twice.")
+        raise errors.ArgumentError(f"the candidate {twice[0]!r} is given twice.")
     return candidates
 
 
@@ -158,15 +151,15 @@ def _read(
     if not isinstance(named, (list, tuple)) or not all(
         isinstance(name, str) for name in named
     ):
-        raise ArgumentTypeError(
+        raise errors.ArgumentTypeError(
             "a candidate must be the name of a column, a list of names, or a "
             f"stratifier, not {item!r}."
         )
     for name in named:
         if name not in table.columns:
-            raise ColumnError(
+            raise errors.ColumnError(
                 f"the candidate {name!r} is not a column of the data."
-                + suggestion(name, table.columns)
+                + errors.suggestion(name, table.columns)
             )
     if isinstance(item, Stratifier):
         return [CandidateStratifier(_name(item), item)]
@@ -209,7 +202,7 @@ def _few_levels(table: pd.DataFrame, columns: Sequence[str], k: int) -> bool:
         return False
     try:
         column = plain_column(table[columns[0]], columns[0])
-    except StatcvError:  # values of several types
+    except errors.StatcvError:  # values of several types
         return False
     factor = isinstance(column.dtype, pd.CategoricalDtype) or column.dtype.kind == "b"
     return factor and 1 < column.nunique() < k
@@ -230,18 +223,18 @@ def first_plan(candidate: CandidateStratifier, setting: Setting) -> FoldPlan:
     kept, label = setting.kept, candidate.stratifier.label
     for name in candidate.columns:
         if name in setting.design.formula.outcome_columns:
-            raise ArgumentError(
+            raise errors.ArgumentError(
                 f"the candidate {name!r} is the outcome, in which its folds would "
                 "differ as much as possible."
             )
         if count := count_missing(kept[name]):
-            raise DataError(
+            raise errors.DataError(
                 f"the candidate {name!r} is missing in {count} of {len(kept)} records, "
                 "and all candidates must be compared on the same records; remove those "
                 f"rows (data.dropna(subset=[{name!r}])), or the candidate."
             )
     if (candidate.stratifier.values(kept) == 0).all():
-        raise DataError(
+        raise errors.DataError(
             f"the candidate {label!r} is constant, so that it cannot define more than "
             "one fold."
         )
@@ -258,10 +251,10 @@ def usable_plans(
             continue
         try:
             found[candidate.name] = first_plan(candidate, setting)
-        except StatcvError as error:
+        except errors.StatcvError as error:
             skipped[candidate.name] = str(error)
     if not found:
-        raise ArgumentError(
+        raise errors.ArgumentError(
             "no column of the data can define folds: "
             + " ".join(skipped.values() or ["the outcome is the only column."])
         )
@@ -280,7 +273,7 @@ def numbers_of(column: pd.Series[Any]) -> NDArray[np.float64] | None:
     """
     try:
         plain = plain_column(column, str(column.name))
-    except StatcvError:  # values of several types, which can be hashed
+    except errors.StatcvError:  # values of several types, which can be hashed
         return None
     if is_number(plain.dtype) or plain.dtype.kind == "b":
         return plain.to_numpy(dtype=float)

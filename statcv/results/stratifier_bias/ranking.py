@@ -36,7 +36,11 @@ from statcv.results.stratifier_bias.association import (
     quantile_codes,
     regression,
 )
-from statcv.results.stratifier_bias.candidates import CandidateStratifier, numbers_of
+from statcv.results.stratifier_bias.candidates import (
+    UNBIASED,
+    CandidateStratifier,
+    numbers_of,
+)
 from statcv.results.stratifier_bias.setting import Setting, mean_value, se_of_difference
 
 Codes = NDArray[np.intp]
@@ -359,31 +363,6 @@ def predict_altered(
 FEW = 50  # largest number of levels for a contingency table
 
 
-@dataclass(frozen=True, eq=False)
-class RankedCandidates:
-    """The ranking, and the cross-validation from which it was computed.
-
-    Attributes
-    ----------
-    table : pandas.DataFrame
-        The ranking, with one row per candidate.
-    found : AlteredScores
-        One repeat of the unbiased cross-validation.
-    importance : str
-        The kind of importance in the column of that name.
-    how : str
-        The way in which folds are combined.
-    plan : FoldPlan
-        The unbiased folds.
-    """
-
-    table: pd.DataFrame
-    found: AlteredScores
-    importance: str
-    how: str
-    plan: FoldPlan
-
-
 def rank(
     setting: Setting,
     candidates: Sequence[CandidateStratifier],
@@ -391,7 +370,7 @@ def rank(
     how: str | None,
     n_jobs: int | None,
     bar: Any,
-) -> RankedCandidates:
+) -> tuple[pd.DataFrame, AlteredScores, str, str]:
     """Rank candidates by the results of one unbiased cross-validation.
 
     Parameters
@@ -399,13 +378,22 @@ def rank(
     setting : Setting
     candidates : sequence of CandidateStratifier
     plans : mapping of str to FoldPlan
-        The folds of each candidate, one repeat.
+        The folds of each candidate, one repeat, and the unbiased folds.
     how : str or None
         The way in which folds are combined; the default for the folds if None.
     n_jobs, bar
         Number of processes and progress bar, as in :func:`statcv.engine.read_fits`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The ranking, with one row per candidate.
+    AlteredScores
+        One repeat of the unbiased cross-validation, from which it was computed.
+    str, str
+        The way in which folds are combined, and the kind of importance in the ranking.
     """
-    plan = setting.unbiased_plan()
+    plan = plans[UNBIASED]
     rng = np.random.default_rng(
         np.random.SeedSequence(setting.seed, spawn_key=(PERMUTED_COLUMN,))
     )
@@ -428,7 +416,7 @@ def rank(
     label = _add_importance(table, candidates, found)
     if not predicts(setting, label):
         table["predicted"] = np.nan
-    return RankedCandidates(_in_order(table), found, label, way, plan)
+    return _in_order(table), found, way, label
 
 
 # ---- the rows of the ranking ----

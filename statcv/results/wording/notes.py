@@ -8,29 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import pandas as pd
 
+from statcv import inference
 from statcv.folds import is_sample
 from statcv.folds.strata import ALIKE
-from statcv.inference import (
-    BootstrapEstimate,
-    Estimate,
-    NullBias,
-    Readable,
-    low_coverages,
-    measured_coverage,
-    measured_coverages,
-)
 from statcv.inference.tests.permutation import is_permutable
 from statcv.models.imputation import Imputed
 from statcv.models.tuning import choices
 from statcv.results.refits import is_bootstrap
-from statcv.results.wording.design_notes import (
-    beyond_knots,
-    even_classes,
-    few_events,
-    new_levels,
-    null_model,
-    uneven_ridge,
-)
+from statcv.results.wording import design_notes
 from statcv.tables import WIDTH
 from statcv.words import joined, plural, sentence, stated
 
@@ -90,11 +75,11 @@ def shown_notes(
 
 
 def notes_of(
-    result: Readable,
+    result: inference.Readable,
     table: pd.DataFrame,
     level: float,
     size: float | None,
-    biases: Sequence[NullBias],
+    biases: Sequence[inference.NullBias],
 ) -> list[Note]:
     """Return the notes of a summary with their weights.
 
@@ -117,8 +102,8 @@ def notes_of(
         *_weighed(BIASED, (bias.sentence for bias in biases)),
         *_weighed(LIMITED, result.design.outcome.notes),
         *_of_coverage(result, table, headline),
-        *_weighed(LIMITED, few_events(result)),
-        *_weighed(METHOD, null_model(result)),
+        *_weighed(LIMITED, design_notes.few_events(result)),
+        *_weighed(METHOD, design_notes.null_model(result)),
         *_weighed(
             METHOD,
             (
@@ -132,7 +117,7 @@ def notes_of(
         *_monte_carlo_error(result, headline, size),
         *_weighed(
             USEFUL if result.plan.n <= FEW_RECORDS else METHOD,
-            even_classes(result, table),
+            design_notes.even_classes(result, table),
         ),
         *(
             (OF_FINDINGS.get(found.check, LIMITED), found.sentence)
@@ -149,7 +134,7 @@ def _weighed(weight: int, texts: Iterable[str]) -> Notes:
 # ---- the estimates and their intervals ----
 
 
-def _of_headline(result: Readable, headline: Estimate) -> Notes:
+def _of_headline(result: inference.Readable, headline: inference.Estimate) -> Notes:
     """Say if the headline is biased or ranks in reverse, and name its interval."""
     row, outcome = result.without_predictors[0], result.design.outcome
     if row.material:
@@ -177,7 +162,7 @@ def _of_headline(result: Readable, headline: Estimate) -> Notes:
         yield LIMITED if narrow else METHOD, text
 
 
-def balancing(result: Readable) -> str:
+def balancing(result: inference.Readable) -> str:
     """Name the plan that balances the training sets, if there is one."""
     strata = result.plan.strata
     if strata is not None and strata.coarse:
@@ -198,7 +183,9 @@ def balancing(result: Readable) -> str:
     return f"; {remedy} balances every training set"
 
 
-def _of_coverage(result: Readable, table: pd.DataFrame, headline: Estimate) -> Notes:
+def _of_coverage(
+    result: inference.Readable, table: pd.DataFrame, headline: inference.Estimate
+) -> Notes:
     """State the measured coverage of the intervals, and the parts of .632+."""
     if headline.level == 0.95:
         asked = [
@@ -206,7 +193,7 @@ def _of_coverage(result: Readable, table: pd.DataFrame, headline: Estimate) -> N
             for metric, row in table.iterrows()
             if not np.isnan(row["lower"])
         ]
-        if low := low_coverages(result.plan, asked, result.learner):
+        if low := inference.low_coverages(result.plan, asked, result.learner):
             shares = joined([f"{100 * share:.0f}%" for share in low.values()])
             are = "Intervals" if len(low) > 1 else "The interval"
             yield (
@@ -217,11 +204,11 @@ def _of_coverage(result: Readable, table: pd.DataFrame, headline: Estimate) -> N
             )
         others = [one for one in asked if one[0] != headline.metric]
         yield from _weighed(METHOD, measured(result, headline))
-        if said := measured_coverages(result.plan, others, result.learner):
+        if said := inference.measured_coverages(result.plan, others, result.learner):
             yield METHOD, sentence(said)
     if is_bootstrap(result.plan):
         made = result.estimate(headline.metric, ".632+")
-        if isinstance(made, BootstrapEstimate):
+        if isinstance(made, inference.BootstrapEstimate):
             parts = made.parts
             yield (
                 METHOD,
@@ -233,7 +220,7 @@ def _of_coverage(result: Readable, table: pd.DataFrame, headline: Estimate) -> N
             )
 
 
-def measured(result: Readable, headline: Estimate) -> Iterator[str]:
+def measured(result: inference.Readable, headline: inference.Estimate) -> Iterator[str]:
     """State the measured coverage of such intervals, if it is known."""
     known = result.design.outcome.kind in ("binary", "survival")
     # an interval by pairs is exact, and not the one that was measured
@@ -242,14 +229,14 @@ def measured(result: Readable, headline: Estimate) -> Iterator[str]:
     share = float(result.design.y.mean())
     name = headline.interval.name
     about = headline.how, name, share, headline.metric, result.learner
-    if said := measured_coverage(result.plan, *about):
+    if said := inference.measured_coverage(result.plan, *about):
         yield sentence(said)
 
 
 # ---- the predictions and the fits ----
 
 
-def _of_predictions(result: Readable) -> Notes:
+def _of_predictions(result: inference.Readable) -> Notes:
     """Say what the predictions are, and what rank metrics compare."""
     scores, design, metrics = result.scores, result.design, result.chosen_metrics
     if (scores.overlapping and not scores.apart) and any(
@@ -261,8 +248,8 @@ def _of_predictions(result: Readable) -> Notes:
             "that held it out. Different fits are then compared, so that pooled rank "
             "metrics are biased downwards if there is no skill.",
         )
-    yield from _weighed(LIMITED, new_levels(result))
-    yield from _weighed(LIMITED, uneven_ridge(result))
+    yield from _weighed(LIMITED, design_notes.new_levels(result))
+    yield from _weighed(LIMITED, design_notes.uneven_ridge(result))
     if scores.probabilities and design.outcome.levels:
         p, least = scores.predicted, np.finfo(float).eps
         own = scores.outcome.astype(np.intp)
@@ -298,7 +285,7 @@ def _of_predictions(result: Readable) -> Notes:
         )
 
 
-def _of_fits(result: Readable, biases: Sequence[NullBias]) -> Notes:
+def _of_fits(result: inference.Readable, biases: Sequence[inference.NullBias]) -> Notes:
     """Say what was chosen or drawn for the fits, and which of them failed."""
     held, plan, kind = result.held, result.plan, result.design.outcome.kind
     if held.separated.any():
@@ -318,7 +305,7 @@ def _of_fits(result: Readable, biases: Sequence[NullBias]) -> Notes:
             f"The {drawn[plan.rebalance]} records were drawn once; repeats=20 "
             "averages over draws and shows how much they change the estimate.",
         )
-    yield from _weighed(USEFUL, beyond_knots(result))
+    yield from _weighed(USEFUL, design_notes.beyond_knots(result))
     if not result.scores.apart and not np.isnan(result.mean_model_auroc):
         mean, area = "mean alone, without any predictor, has", "auROC"
         if kind != "binary":
@@ -351,7 +338,7 @@ def _of_fits(result: Readable, biases: Sequence[NullBias]) -> Notes:
 
 
 def _monte_carlo_error(
-    result: Readable, headline: Estimate, size: float | None
+    result: inference.Readable, headline: inference.Estimate, size: float | None
 ) -> Notes:
     """State the Monte Carlo error of the headline.
 

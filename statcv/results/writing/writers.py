@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Protocol
 
+from statcv.words import stored_rows
+
 if TYPE_CHECKING:
     from statcv.results.writing.export import PaperTable
 
@@ -118,36 +120,8 @@ class _Markdown(TextWriter):
 
 # ---- LaTeX ----
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "`": r"\textasciigrave{}",
-    '"': "''",
-    "[": "{[}",  # would be an argument of the end of the row above
-    "]": "{]}",
-    "*": "{*}",
-    "|": "$|$",
-    "<": "$<$",
-    ">": "$>$",
-    "−": "$-$",
-    "–": "--",
-    "±": r"$\pm$",
-    "×": r"$\times$",
-    "≤": r"$\leq$",
-    "≥": r"$\geq$",
-    "∞": r"$\infty$",
-    "²": "$^2$",
-    "↑": r"$\uparrow$",
-    "↓": r"$\downarrow$",
-}
+# brackets would be an argument of the end of the row above
+_LATEX = {row[0]: row[1] for row in stored_rows("statcv.results.writing", "latex.txt")}
 
 
 def latex(text: str) -> str:
