@@ -197,8 +197,9 @@ def auprc_in_random_order(
     rising = np.argsort(values)
     starts = np.flatnonzero(begins_value(values[rising], tie_tol))
     tied = np.diff(starts, append=n)[::-1]  # records with each score, highest first
-    above, share = np.cumsum(tied), tied / n  # including the tie itself
-    beside = (ones - 1) / max(n - 1, 1)  # share of positives among the others
+    above = np.cumsum(tied)  # including the tie itself
+    share: Floats = tied / n
+    beside: Any = (ones - 1) / max(n - 1, 1)  # share of positives among the others
     true = (above - 1) * beside  # other positives above, given a positive record
     before = np.full(len(tied), beside)  # precision at the point before
     if of_ties:
