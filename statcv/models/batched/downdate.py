@@ -51,6 +51,39 @@ class Whole:
 
 
 @dataclass(frozen=True, eq=False)
+class Factored:
+    """Inverses by Cholesky factors, which take a sixth of the time of an inverse.
+
+    Attributes
+    ----------
+    factors : tuple of numpy.ndarray, each of shape (p, p)
+        The lower triangles; NaN for a matrix that is not positive definite.
+    """
+
+    factors: tuple[Matrix, ...]
+
+    @classmethod
+    def of(cls, matrices: Matrix) -> Factored:
+        """Decompose matrices, shape (m, p, p)."""
+        from scipy.linalg import lapack
+
+        made = (lapack.dpotrf(one, lower=True) for one in matrices)
+        return cls(tuple(np.full_like(f, np.nan) if info else f for f, info in made))
+
+    def times(self, vectors: Matrix) -> Matrix:
+        """Multiply vectors, shape (m, p), each by its inverse."""
+        from scipy.linalg import cho_solve
+
+        pairs = zip(self.factors, vectors, strict=True)
+        return np.array([cho_solve((f, True), v, check_finite=False) for f, v in pairs])
+
+    def part(self, chosen: NDArray[Any]) -> Factored:
+        """Return some of the matrices."""
+        some = np.arange(len(self.factors))[chosen]
+        return Factored(tuple(self.factors[one] for one in some))
+
+
+@dataclass(frozen=True, eq=False)
 class OneInverse:
     """One inverse for all fits, shape (p, p)."""
 

@@ -173,8 +173,8 @@ def fit_few(
     least = scale.reshape(-1, p).min(axis=0)
     reach = _longest(records.X, least) * longest_row(family)
     enough = SHARE_LEFT * negligible(family, len(scale)) / reach
-    # one Hessian of several classes costs many steps
-    steps = MAX_STEPS_ALONE if far and family.width > 1 else MAX_STEPS
+    # a Hessian of one fold costs many steps, most of all one of several classes
+    steps = MAX_STEPS_ALONE if far and family.width > 1 else 2 * MAX_STEPS
     until = Until(enough, noise=1e-15 * float(np.sqrt(n * len(scale))), most=steps)
     coefficients = np.empty((len(folds), family.width, p))
     sure = np.empty(len(folds), dtype=bool)

@@ -127,7 +127,8 @@ def _side_by_side(
     theta = np.tile(centre.theta, (len(block), 1))
     theta, sure = settle(problem, theta, Until(enough, noise))
     if centre.family.quadratic:  # nothing separates, but columns may be dependent
-        sure &= problem.own_hessian(theta)[1].norm <= GROWTH
+        variances = problem.family.variances(problem.linear(theta))
+        sure &= problem.inverse_hessian(variances).norm <= GROWTH
     return theta, sure
 
 

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
 from statcv.models.batched.blocks import CELLS, Block
-from statcv.models.batched.downdate import Whole, inverted
+from statcv.models.batched.downdate import Factored, Inverse, Whole, inverted
 from statcv.models.batched.new_levels import Numbers
 from statcv.models.families import EVERY, Family, curvature
 from statcv.numeric.gram import information_of, of_all_classes, quadratic_of
 from statcv.numeric.threads import WORTH, product, shared
 
 CACHED = 2**19  # values of a block of rows that stay in the cache of the processor
+MIN_FACTORED = 100  # coordinates beyond which Hessians are factored, not inverted
 MAX_VARIANCES = 2**24  # variances of records, at most, that are held for own Hessians
 
 Made = TypeVar("Made")
@@ -205,10 +206,13 @@ class Problem:
             made = made + ridge
         return np.asarray(made)
 
-    def own_hessian(self, theta: Matrix) -> tuple[Matrix, Whole]:
+    def own_hessian(self, theta: Matrix) -> tuple[Matrix, Inverse]:
         """Return the gradient and the inverse Hessian of each fit at theta."""
         eta = self.linear(theta)
-        inverse = self.inverse_hessian(self.family.variances(eta))
+        with np.errstate(invalid="ignore", over="ignore"):
+            found = self.hessian(self.family.variances(eta))
+        many = theta.shape[1] > MIN_FACTORED
+        inverse = Factored.of(found) if many else Whole(inverted(found))
         return self.gradient_of(eta, theta), inverse
 
     def inverse_hessian(self, variances: Matrix) -> Whole:
@@ -246,7 +250,8 @@ class Problem:
 
         It is infinite for a Hessian H that has no inverse to speak of.
         """
-        weights, inverse = self.trained(), self.own_hessian(theta)[1]
+        weights = self.trained()
+        inverse = self.inverse_hessian(self.family.variances(self.linear(theta)))
         furthest = np.zeros(len(self))
         basis, p = self.family.basis, self.X.shape[-1]
         turn = np.eye(theta.shape[1]) if self.turn is None else self.turn
