@@ -171,11 +171,11 @@ class Metric(Printed):
         """
         if self.in_random_order is None:
             return None
-        mean = self.in_random_order
+        mean = self.in_random_order  # as it is without settings, so that it compares
         return replace(
             self,
             name=f"{self.name}{RANDOM_ORDER}",
-            function=partial(mean, **how) if how else mean,  # which can be compared
+            function=partial(mean, **how) if how else mean,
             in_random_order=None,
             by_group=None,
             derive=None,

@@ -267,8 +267,9 @@ def test_the_default_interval_counts_all_terms_chosen_or_not(data):
     assert "the coefficients of all terms, chosen or not," in found.assumes
     assert "tuning" not in found.assumes
     assert res.selection["frequency"].min() < 1
+    # every coefficient varies
     influence = res.scores.sensitivity.reference.influence
-    assert (np.abs(influence).sum(axis=(0, 1)) > 0).all()  # of every coefficient
+    assert (np.abs(influence).sum(axis=(0, 1)) > 0).all()
     assert influence.shape[2] == 7
 
 
