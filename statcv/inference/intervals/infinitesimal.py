@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from statcv.inference.intervals.request import IntervalRequest
 
 METHOD = "infinitesimal jackknife"
+OF_ONE_CLASS = ("sensitivity", "specificity")
 WITH_FITS = (
     "counts the variation of the {unit}, and that of {fits} when the {unit} are "
     "weighted at random"
@@ -123,11 +124,11 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     variance of the interaction of pairs. For a metric between 0 and 1 that ranks
     or counts records the limits have the shape of Wilson's: the variance for a
     parameter θ is proportional to θ(1 - θ). What the fits add to the variance of
-    decisions is not, since a fit may decide all records alike. For a ratio, and the
-    root of a mean square, they are computed on the logarithmic scale. Student's t has
-    the degrees of freedom of two samples as large as the smaller class, or for losses
-    and calibration fewer than records if a few of them determine the variance
-    (Satterthwaite).
+    sensitivity and specificity is not, since a fit may decide all records alike. For a
+    ratio, and the root of a mean square, they are computed on the logarithmic scale.
+    Student's t has the degrees of freedom of two samples as large as the smaller class,
+    or for losses and calibration fewer than records if a few of them determine the
+    variance (Satterthwaite).
 
     Parameters
     ----------
@@ -172,8 +173,8 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     scale, turned, constant = scale_of(metric, value), 1.0, [0.0, 0.0, 0.0]
     if metric.reads in ("order", "classes") and metric.bounds == SHARE and spread:
         scale, turned = "wilson", own / spread
-        # fits that decide all records alike have a share of 0 or 1, and vary
-        if metric.reads == "classes":
+        # a fit that decides all records alike has 0 or 1 there, so that fits vary
+        if metric.name in OF_ONE_CLASS:
             constant = [one - inflated * moved.given for one in variances]
 
     def limits(one: float, fixed: float) -> tuple[float, float]:
