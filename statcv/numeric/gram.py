@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,8 @@ Matrix = NDArray[np.float64]
 FEW = 2  # sets of weights up to which pairs of columns need not be listed
 MANY = 64  # columns beyond which there are too many pairs of columns to list
 PRODUCTS = 2**19  # products of two columns that stay in the cache when summed
+CACHED = 2**18  # values of a block of rows that stay in the cache
+MIN_ROWS = 256  # rows of a block at least, so that products are efficient
 FORMS = 2**18  # products of two columns that stay in the cache in quadratic forms
 
 
@@ -46,13 +49,17 @@ def products_of(X: Matrix, out: Matrix | None = None) -> Matrix:
     return made
 
 
-def information_of(X: Matrix, weights: Matrix) -> Matrix:
+def information_of(
+    X: Matrix, weights: Matrix, precision: type[np.floating[Any]] = np.float64
+) -> Matrix:
     """Return X'WX for several sets of weights, shape (m, p, p).
 
     Parameters
     ----------
     X : numpy.ndarray, shape (n, p)
     weights : numpy.ndarray, shape (m, n)
+    precision : type, default numpy.float64
+        That of the products, if columns are many.
 
     Examples
     --------
@@ -62,15 +69,18 @@ def information_of(X: Matrix, weights: Matrix) -> Matrix:
     """
     (n, p), fits = X.shape, len(weights)
     if 0 < fits <= FEW or p > MANY:
-        made = np.empty((fits, p, p))
+        made = np.zeros((fits, p, p), precision)
         root = np.sqrt(weights) if p > MANY and weights.min(initial=0.0) >= 0 else None
+        step = max(MIN_ROWS, CACHED // max(p, 1))
 
         def put(fit: int) -> None:
-            if root is None:
-                made[fit] = product(X.T * weights[fit], X)
-            else:  # half the work of two matrices
-                rows = X * root[fit, :, None]
-                made[fit] = product(rows.T, rows)
+            for start in range(0, n, step):
+                some = slice(start, start + step)
+                if root is None:
+                    made[fit] += product(X[some].T * weights[fit, some], X[some])
+                else:  # half the work of two matrices
+                    rows = (X[some] * root[fit, some, None]).astype(precision)
+                    made[fit] += product(rows.T, rows)
 
         shared(put, range(fits), float(n) * p**2)
         return made

@@ -12,7 +12,8 @@ from statcv.models.base import Matrix
 from statcv.models.batched.blocks import Block
 from statcv.numeric.gram import information_of
 
-SINGULAR = 1e8  # an inverse Hessian that is larger is treated as missing
+# a larger inverse Hessian is treated as missing, by the size of rounding errors
+SINGULAR = {"float64": 1e8, "float32": 1e4}
 
 
 class Inverse(Protocol):
@@ -31,6 +32,11 @@ class Whole:
 
     matrices: Matrix
 
+    @classmethod
+    def of(cls, matrices: Matrix) -> Whole:
+        """Invert matrices, shape (m, p, p), in their precision."""
+        return cls(inverted(matrices))
+
     @property
     def norm(self) -> Matrix:
         """A bound on the largest eigenvalue of each; infinite if unbounded."""
@@ -39,7 +45,7 @@ class Whole:
     @property
     def usable(self) -> NDArray[np.bool_]:
         """Which are not close to being singular, shape (m,)."""
-        return np.asarray(self.norm <= SINGULAR)
+        return np.asarray(self.norm <= SINGULAR[self.matrices.dtype.name])
 
     def times(self, vectors: Matrix) -> Matrix:
         """Multiply vectors, shape (m, p), each by its matrix."""
@@ -64,18 +70,28 @@ class Factored:
 
     @classmethod
     def of(cls, matrices: Matrix) -> Factored:
-        """Decompose matrices, shape (m, p, p)."""
-        from scipy.linalg import lapack
+        """Decompose matrices, shape (m, p, p), in their precision."""
+        from scipy.linalg.lapack import get_lapack_funcs
 
-        made = (lapack.dpotrf(one, lower=True) for one in matrices)
+        (decompose,) = get_lapack_funcs(("potrf",), (matrices,))
+        made = (decompose(one, lower=True) for one in matrices)
         return cls(tuple(np.full_like(f, np.nan) if info else f for f, info in made))
+
+    @property
+    def usable(self) -> NDArray[np.bool_]:
+        """Which matrices are positive definite, shape (m,)."""
+        return np.array([bool(np.isfinite(one[0, 0])) for one in self.factors])
 
     def times(self, vectors: Matrix) -> Matrix:
         """Multiply vectors, shape (m, p), each by its inverse."""
         from scipy.linalg import cho_solve
 
         pairs = zip(self.factors, vectors, strict=True)
-        return np.array([cho_solve((f, True), v, check_finite=False) for f, v in pairs])
+        made = np.empty_like(vectors)
+        for place, (factor, vector) in enumerate(pairs):
+            own = vector.astype(factor.dtype)
+            made[place] = cho_solve((factor, True), own, check_finite=False)
+        return made
 
     def part(self, chosen: NDArray[Any]) -> Factored:
         """Return some of the matrices."""
@@ -193,7 +209,7 @@ def inverted(matrices: Matrix) -> Matrix:
         with np.errstate(divide="ignore"):
             return np.asarray(1 / matrices)
     try:
-        return np.asarray(np.linalg.inv(matrices), dtype=float)
+        return np.asarray(np.linalg.inv(matrices))
     except np.linalg.LinAlgError:
         if len(matrices) == 1:
             return np.full_like(matrices, np.nan)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.blocks import Block, few
-from statcv.models.batched.downdate import Identity, Inverse, OneInverse
+from statcv.models.batched.downdate import Identity, Inverse, OneInverse, Whole
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.problem import Problem, by_blocks
 from statcv.models.batched.quasi_newton import MAX_STEPS, Until, climb, settle
@@ -101,7 +101,7 @@ def _mean_inverse(problem: Problem, theta: Matrix, share: float) -> OneInverse |
     """
     block = Block.of_counts(np.full((1, len(problem.X)), share))
     variances = problem.family.variances(problem.linear(theta))
-    found = replace(problem, block=block).inverse_hessian(variances)
+    found = replace(problem, block=block).rough_inverse(variances, Whole.of)
     return OneInverse(found.matrices[0]) if found.usable[0] else None
 
 
@@ -109,8 +109,8 @@ def _mean_inverse(problem: Problem, theta: Matrix, share: float) -> OneInverse |
 
 MAX_FITS = 256  # fits at most whose gradients are summed at once
 MAX_CELLS = 2**26  # records times fits, at most, whose gradients are summed at once
-SHARE_LEFT = 0.1  # share of a negligible distance, as its forecast may be too small
-MAX_STEPS_FAR = 15  # steps from 0 after which folds get Hessians of their own
+SHARE_LEFT = 0.3  # share of a negligible distance, as its forecast may be too small
+MAX_STEPS_FAR = 20  # steps from 0 after which folds get Hessians of their own
 MAX_STEPS_ALONE = 200  # steps at most from 0 of folds of several classes
 
 

@@ -15,17 +15,18 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
 from statcv.models.batched.blocks import CELLS, Block
-from statcv.models.batched.downdate import Factored, Inverse, Whole, inverted
+from statcv.models.batched.downdate import Factored, Inverse, Whole
 from statcv.models.batched.new_levels import Numbers
 from statcv.models.families import EVERY, Family, curvature
 from statcv.numeric.gram import information_of, of_all_classes, quadratic_of
 from statcv.numeric.threads import WORTH, product, shared
 
-CACHED = 2**19  # values of a block of rows that stay in the cache of the processor
 MIN_FACTORED = 100  # coordinates beyond which Hessians are factored, not inverted
+CACHED = 2**19  # values of a block of rows that stay in the cache of the processor
 MAX_VARIANCES = 2**24  # variances of records, at most, that are held for own Hessians
 
 Made = TypeVar("Made")
+Inverted = TypeVar("Inverted", bound=Whole | Factored)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,13 +177,17 @@ class Problem:
             return theta * self.ridge[:, 0]
         return np.asarray(np.matmul(theta[:, None], self.ridge)[:, 0])
 
-    def hessian(self, variances: Matrix) -> Matrix:
+    def hessian(
+        self, variances: Matrix, precision: type[np.floating[Any]] = np.float64
+    ) -> Matrix:
         """Return the Hessians by variances of the records, with the penalty, (m, q, q).
 
         Parameters
         ----------
         variances : numpy.ndarray, shape (directions, m, n)
             Those of the family, which are multiplied by the weights in place.
+        precision : type, default numpy.float64
+            That of the products of many columns that fits have in common.
         """
         self._weigh(variances.swapaxes(0, 1))
         curved = curvature(self.family, variances)
@@ -191,10 +196,11 @@ class Problem:
             each = [np.matmul(rows * own[:, None], self.X) for own in curved]
         else:
             # X'WX for each two predictors, with the weights of each fit
-            each = [information_of(self.X, own) for own in curved]
+            each = [information_of(self.X, own, precision) for own in curved]
         made = of_all_classes(each, int(self.family.basis.shape[1]))
         if self.turn is not None and self.turn.ndim == 1:
-            made = made * np.multiply.outer(self.turn, self.turn)
+            made *= self.turn
+            made *= self.turn[:, None]
         elif self.turn is not None:
             flat = self.turn.reshape(len(self.turn), -1)
             made = flat @ made @ flat.T
@@ -210,15 +216,39 @@ class Problem:
         """Return the gradient and the inverse Hessian of each fit at theta."""
         eta = self.linear(theta)
         with np.errstate(invalid="ignore", over="ignore"):
-            found = self.hessian(self.family.variances(eta))
-        many = theta.shape[1] > MIN_FACTORED
-        inverse = Factored.of(found) if many else Whole(inverted(found))
+            variances = self.family.variances(eta)
+        large = theta.shape[1] > MIN_FACTORED
+        invert: type[Factored | Whole] = Factored if large else Whole
+        inverse = self.rough_inverse(variances, invert.of)
         return self.gradient_of(eta, theta), inverse
+
+    def rough_inverse(
+        self, variances: Matrix, invert: Callable[[Matrix], Inverted]
+    ) -> Inverted:
+        """Return inverse Hessians with few digits if they are large, but for bad ones.
+
+        Gradients show the steps that they lead to the rest; single precision takes half
+        the time of double precision.
+
+        Parameters
+        ----------
+        variances : numpy.ndarray, shape (directions, m, n)
+            As in :meth:`hessian`.
+        invert : callable
+            Function from Hessians to their inverses.
+        """
+        large = self.X.shape[-1] * self.family.basis.shape[1] > MIN_FACTORED
+        with np.errstate(invalid="ignore", over="ignore"):
+            if large:
+                made = invert(self.hessian(variances.copy(), np.float32))
+            if not large or not made.usable.all():
+                made = invert(self.hessian(variances))
+        return made
 
     def inverse_hessian(self, variances: Matrix) -> Whole:
         """Return the inverses of what :meth:`hessian` returns."""
         with np.errstate(invalid="ignore", over="ignore"):
-            return Whole(inverted(self.hessian(variances)))
+            return Whole.of(self.hessian(variances))
 
     def trained(self) -> Matrix:
         """Return the weight of each record in each fit, shape (m, n)."""

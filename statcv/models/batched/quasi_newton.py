@@ -27,7 +27,7 @@ MAX_HESSIANS_BOUNDED = 40
 MAX_SHORTENINGS = 12  # times that a step is shortened, at most
 OVERSHOT = 0.9  # the steepest fall at the end of a step, of the rise at its beginning
 CROWDED = 0.7  # the share of unfinished fits below which finished ones are removed
-REMEMBERED = 40  # steps that are remembered
+REMEMBERED = 10  # steps that are remembered
 P = TypeVar("P", bound="Gradients")
 
 
