@@ -70,17 +70,16 @@ def information_of(
     (n, p), fits = X.shape, len(weights)
     if 0 < fits <= FEW or p > MANY:
         made = np.zeros((fits, p, p), precision)
-        root = np.sqrt(weights) if p > MANY and weights.min(initial=0.0) >= 0 else None
+        rooted = p > MANY and weights.min(initial=0.0) >= 0  # half the work
+        scale = (np.sqrt(weights) if rooted else weights).astype(precision)
         step = max(MIN_ROWS, CACHED // max(p, 1))
 
         def put(fit: int) -> None:
             for start in range(0, n, step):
                 some = slice(start, start + step)
-                if root is None:
-                    made[fit] += product(X[some].T * weights[fit, some], X[some])
-                else:  # half the work of two matrices
-                    rows = (X[some] * root[fit, some, None]).astype(precision)
-                    made[fit] += product(rows.T, rows)
+                part = X[some].astype(precision, copy=False)
+                scaled = part * scale[fit, some, None]
+                made[fit] += product(scaled.T, scaled if rooted else part)
 
         shared(put, range(fits), float(n) * p**2)
         return made

@@ -30,7 +30,7 @@ MAX_FITS_SMALL = 40  # fits up to which this is quicker if records are not small
 MIN_CELLS_OF_MANY = 2**18
 # values that a fit leaves out above which its optimum is far from that of all records
 MAX_CELLS_CHANGED = 3500
-MIN_RECORDS_NEAR = 3  # records for each coefficient of folds that are near each other
+MIN_RECORDS_NEAR = 2  # records for each coefficient of folds that are near each other
 MAX_CELLS_SMALL = 2**15  # values of all records up to which other ways are as quick
 
 
@@ -55,8 +55,7 @@ def _are_far(problem: Problem, folds: Folds) -> bool:
     """Return whether the optimum of all records is of no use to the folds.
 
     Chance alone separates two classes of fewer than two records for each coefficient
-    (Cover 1965), so that little else than the ridge bounds the coefficients. With a few
-    more they still depend much on single records, and the way from 0 is as short.
+    (Cover 1965), so that little else than the ridge bounds the coefficients.
     """
     left = len(problem.X) - int(folds.changes[0].sizes.max(initial=0))
     size = problem.family.basis.shape[1] * problem.X.shape[1]
