@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import textwrap
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping, Sequence, Sized
 from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -198,6 +198,8 @@ def in_words(value: object) -> str:
     ('0.123', 'yes', '–', '1.500, 2.250')
     >>> in_words(np.linspace(0, 1, 50)), in_words({"a": 1, "b": 2})
     ('50 numbers from 0.000 to 1.000', 'a: 1, b: 2')
+    >>> in_words({"numbers", "classes"})  # a set has no order of its own
+    'classes, numbers'
     """
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
@@ -215,7 +217,8 @@ def in_words(value: object) -> str:
     if isinstance(value, (Mapping, MappingProxyType)):
         return listed([f"{key}: {in_words(one)}" for key, one in value.items()]) or "–"
     if isinstance(value, (list, tuple, set, frozenset)):
-        return listed([in_words(one) for one in value]) or "none"
+        words = [in_words(one) for one in value]
+        return listed(words if isinstance(value, Sequence) else sorted(words)) or "none"
     if isinstance(value, Printed) and type(value).__repr__ is Printed.__repr__:
         return value._said()[0]
     if callable(value):
