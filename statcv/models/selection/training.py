@@ -159,6 +159,7 @@ class Sets:
     folds: Folds
     forced: int
     _places: dict[int, Numbers] = field(default_factory=dict)
+    _moves: dict[tuple[int, int], list[int]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.folds)
@@ -172,7 +173,7 @@ class Sets:
         self._places[chosen] = np.sort(every)
         return self._places[chosen]
 
-    @property
+    @cached_property
     def intercept(self) -> int:
         """The column of the intercept."""
         assert self.records.intercept is not None
@@ -211,42 +212,42 @@ class Sets:
 
     # ---- the likelihood ----
 
-    @property
+    @cached_property
     def is_single(self) -> bool:
         """Whether coefficients of a single linear predictor are all that is fitted."""
         return self.free == 1 and not (self.is_ordered or self.is_dispersed)
 
-    @property
+    @cached_property
     def likelihood(self) -> Any:
         """The likelihood of the regression."""
         return self.rule.model.capabilities.likelihood
 
-    @property
+    @cached_property
     def is_gaussian(self) -> bool:
         """Whether the likelihood is that of least squares."""
         return isinstance(self.likelihood, Gaussian)
 
-    @property
+    @cached_property
     def is_survival(self) -> bool:
         """Whether the likelihood is the partial one of times to an event."""
         return self.records.kind == "survival"
 
-    @property
+    @cached_property
     def is_dispersed(self) -> bool:
         """Whether a dispersion of counts is estimated."""
         return isinstance(self.rule.model, NegativeBinomial)
 
-    @property
+    @cached_property
     def cuts(self) -> int:
         """The number of cut points of ordered classes; 0 without order."""
         return self.records.n_classes - 1 if self.is_ordered else 0
 
-    @property
+    @cached_property
     def is_ordered(self) -> bool:
         """Whether classes are ordered."""
         return isinstance(self.likelihood, CumulativeLogit)
 
-    @property
+    @cached_property
     def free(self) -> int:
         """The number of linear predictors with coefficients of their own."""
         return 1 if self.is_ordered else max(width_of(self.records) - 1, 1)
@@ -372,12 +373,15 @@ class Sets:
 
     def moves(self, fold: int, here: int) -> list[int]:
         """Return the sets that a training set compares with one."""
-        terms, direction, made = self.rule.terms, self.rule.direction, list[int]()
-        if direction != "forward":
-            made += [here ^ 1 << i for i in droppable(here, self.forced, terms)]
-        if direction != "backward":
-            made += [here | 1 << i for i in addable(here, self.upper[fold], terms)]
-        return made
+        key = here, self.upper[fold]
+        if key not in self._moves:
+            terms, direction, made = self.rule.terms, self.rule.direction, list[int]()
+            if direction != "forward":
+                made += [here ^ 1 << i for i in droppable(here, self.forced, terms)]
+            if direction != "backward":
+                made += [here | 1 << i for i in addable(*key, terms)]
+            self._moves[key] = made
+        return self._moves[key]
 
     def size(self, chosen: int, fold: int) -> int:
         """Return the number of parameters of a set in a training set."""
