@@ -102,10 +102,10 @@ class SelectionTable(Table):
         same = int((inside == final).all(axis=1).sum())
         empty = int((~inside.any(axis=1)).sum())
         sets = plural(len(inside), "training set")
-        said = f"{plural(many, 'different model')} in {sets}; that of all records"
         if many == 1 and same:
-            said += ", too"
+            said = f"One model in {sets}, and in all records"
         else:
+            said = f"{plural(many, 'different model')} in {sets}; that of all records"
             said += f" in {same}" if same else " in none of them"
         if not final.any():
             said += ", in which nothing was chosen: it is without predictors"

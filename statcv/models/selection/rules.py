@@ -28,6 +28,7 @@ from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.risk_sets import count_strata
 from statcv.models.counts import NegativeBinomial, Poisson, with_theta
 from statcv.models.cox import Cox, alone, fitted_hazards, without_coefficients
+from statcv.models.likelihood import Generalized
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
 from statcv.models.offsets import WHOLE, fixed, zeroed
@@ -175,6 +176,7 @@ class Selection(Constructed):
                 fits.coefficients[np.ix_(part, place)] = found.coefficients
                 fits.converged[part] = found.converged
                 fits.separated[part] = found.separated
+            fits.separated[sets.apart] = True
             parts.append(fits)
             if sets.is_survival:
                 constant[some], baseline[some] = baselines(sets, fits.coefficients)
@@ -361,6 +363,10 @@ def _check_model(learner: Model) -> None:
         offers = "Firth's penalty differs between sets of terms; Logit() has none"
     elif isinstance(learner, Logit) and learner.selects:
         offers = "it chooses columns itself, and res.selection shows them"
+    elif not learner.capabilities.uses_predictors:
+        offers = "it has no terms"
+    elif isinstance(learner.capabilities.likelihood, Generalized):
+        offers = "model='logit', 'linear', 'poisson' and 'negbin' are such families"
     elif not isinstance(learner, REGRESSIONS):
         offers = (
             "what it chooses itself is chosen inside every training set without "
@@ -390,11 +396,15 @@ def _check_screen(made: Selection, design: Design) -> None:
             f"screen= ranks terms of one column; {wide[0]!r} has several: name it in "
             "keep=."
         )
-    if any(len(term.factors) > 1 for term in terms) or design.terms.stateful:
-        raise ModelError(
-            "screen= is for formulas without interactions and terms that learn from "
-            "the data, such as splines."
-        )
+    learning = set(design.terms.learning_columns)
+    for term in free:
+        learns = not learning.isdisjoint(design.terms.columns_of(term.columns[0]))
+        if len(term.factors) > 1 or learns:
+            what = "learns from the data" if learns else "is an interaction"
+            raise ModelError(
+                f"screen= ranks columns as they are, and {term.name!r} {what}: name it "
+                "in keep=."
+            )
     assert made.screen is not None
     if made.screen >= len(free):
         raise ArgumentError(

@@ -326,7 +326,9 @@ def _without(sets: Sets, start: int, some: Numbers) -> list[int]:
     }
     found, live = [start] * len(some), np.arange(len(some))
     while len(live):
-        inside = np.array([np.isin(columns, sets.columns(found[i])) for i in live])
+        inside = np.array(
+            [np.isin(columns, sets.determined(found[i], some[i])) for i in live]
+        )
         both = inside[:, :, None] & inside[:, None, :]
         own = np.where(both, information[live], np.eye(len(columns)))
         covariance = np.linalg.inv(own)
@@ -335,7 +337,10 @@ def _without(sets: Sets, start: int, some: Numbers) -> list[int]:
         for i, place in places.items():
             b, V = at[:, place], covariance[:, place[:, None], place]
             solved = np.linalg.solve(V, b[:, :, None])[..., 0]
-            p[:, i] = chdtrc(len(place), (b * solved).sum(axis=1))
+            df = inside[:, place].sum(axis=1)
+            # terms without a parameter, as of an empty level, go first
+            found_p = chdtrc(np.maximum(df, 1), (b * solved).sum(axis=1))
+            p[:, i] = np.where(df > 0, found_p, 2.0)
         going = []
         for row, fold in enumerate(live.tolist()):
             may = np.array(droppable(found[fold], sets.forced, terms), dtype=np.intp)
@@ -350,7 +355,8 @@ def _without(sets: Sets, start: int, some: Numbers) -> list[int]:
 def _quadratics(sets: Sets, chosen: int, some: Numbers) -> tuple[Matrix, Matrix]:
     """Return the coefficients of a set in some training sets, and their information.
 
-    That on coefficients that a training set lacks is 1.
+    That on coefficients that a training set lacks is 1. Training sets that the set
+    separates are noted: their Wald tests say nothing (Hauck & Donner 1977).
     """
     size = sets.cuts + sets.free * len(sets.columns(chosen))
     beta, made = np.zeros((len(some), size)), np.tile(np.eye(size), (len(some), 1, 1))
@@ -365,4 +371,7 @@ def _quadratics(sets: Sets, chosen: int, some: Numbers) -> tuple[Matrix, Matrix]
             own, last = part[own], size - found.shape[1]
             beta[own, last:], made[own, last:, last:] = found, information
             near[:, place[0]] = found[0]
+            far = some[own[~sets.moderate(problem, found)]]
+            if len(far):
+                sets.apart[far] = sets.fit(sets.columns(chosen), far).separated
     return beta, made

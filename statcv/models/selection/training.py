@@ -137,6 +137,8 @@ if TYPE_CHECKING:
     from statcv.models.selection.rules import Selection
 
 Numbers = NDArray[np.intp]
+DEPENDENT = 1e-10  # length of a column of length 1 beside others, if they determine it
+PERFECT = 1e-20  # share of the sum of squares that rounding leaves of a perfect fit
 
 
 @dataclass(eq=False)
@@ -152,6 +154,8 @@ class Sets:
         The training sets, with matrices learnt together if terms are.
     forced : int
         The set of terms in every model.
+    apart : numpy.ndarray of bool, shape (folds,)
+        Which training sets the model of all terms separates, if its tests choose.
     """
 
     rule: Selection
@@ -159,7 +163,11 @@ class Sets:
     folds: Folds
     forced: int
     _places: dict[int, Numbers] = field(default_factory=dict)
+    apart: NDArray[np.bool_] = field(init=False)
     _moves: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.apart = np.zeros(len(self), dtype=bool)
 
     def __len__(self) -> int:
         return len(self.folds)
@@ -319,7 +327,7 @@ class Sets:
     def moderate(self, problem: Any, beta: Matrix) -> NDArray[np.bool_]:
         """Return which fits are not separated for sure."""
         eta = problem.linear(beta)
-        if self.is_survival:
+        if self.is_survival or self.is_ordered:
             return np.asarray(~problem.extreme(eta))
         family = problem.problem.family
         return np.asarray(family.spread(eta).max(axis=1) < family.moderate)
@@ -337,8 +345,15 @@ class Sets:
         """Return minus twice the log-likelihood, as R's ``extractAIC`` has it."""
         if not self.is_gaussian:
             return 2 * loss
-        with np.errstate(divide="ignore"):  # a perfect fit
-            return np.asarray(self.count[folds] * np.log(2 * loss / self.count[folds]))
+        squares = np.maximum(2 * loss, PERFECT * self.spread[folds])
+        return np.asarray(self.count[folds] * np.log(squares / self.count[folds]))
+
+    @cached_property
+    def spread(self) -> Matrix:
+        """The sum of squares of the outcome about its mean, in each training set."""
+        y, W = self.outcome(np.arange(len(self))), self.weights
+        mean = (W * y).sum(axis=1) / W.sum(axis=1)
+        return np.asarray((W * (y - mean[:, None]) ** 2).sum(axis=1))
 
     # ---- the training sets ----
 
@@ -390,6 +405,14 @@ class Sets:
         if fold in self.lacking:
             rank = int(np.linalg.matrix_rank(self._rows(fold)[:, columns]))
         return self.free * rank + self.cuts - self.is_ordered
+
+    def determined(self, chosen: int, fold: int) -> Numbers:
+        """Return the columns of a set that others before them do not determine."""
+        columns = self.columns(chosen)
+        if fold not in self.lacking:
+            return columns
+        triangle = np.linalg.qr(self._rows(fold)[:, columns], mode="r")
+        return columns[np.abs(np.diag(triangle)) > DEPENDENT]
 
     def _rows(self, fold: int) -> Matrix:
         """Return the matrix of a training set, in units of its columns."""
@@ -462,6 +485,12 @@ class Sets:
         lacking = np.flatnonzero(records <= size)
         if len(lacking):
             worst = lacking[0]
+            if self.rule.screen is not None:
+                raise ModelError(
+                    f"screen={self.rule.screen} leaves {size[worst]} columns with the "
+                    "intercept and keep=, which cannot be compared in a training set "
+                    f"of {records[worst]} records; give a smaller number."
+                )
             raise ModelError(
                 f"terms of {size[worst]} columns cannot be compared in a training set "
                 f"of {records[worst]} records: give fewer terms, or let each training "
