@@ -34,6 +34,7 @@ from statcv.tables import Constructed
 
 MAX_ROUNDS = 100  # times that coefficients and dispersion are fitted in turn
 ACCURACY = 1e-11  # change of the logarithm of theta in the last of these
+ROUNDING = 1e-4  # change of it that may be one of rounding, if it no longer falls
 MAX_STEP = 2.0  # change of the logarithm of theta in one step of Newton's method
 # theta beyond which the distribution is Poisson's but for rounding
 MAX_THETA = 1e8
@@ -186,7 +187,7 @@ def _dispersed(records: TrainingSet, block: Block) -> tuple[FoldFits, Matrix]:
     p, m = records.X.shape[1], len(block)
     assert block.counts is not None and records.offset is not None
     fits, theta = FoldFits.empty(m, p), np.full(m, np.inf)
-    left, weights, before = np.arange(m), block.counts, np.zeros(m)
+    left, weights, before = np.arange(m), block.counts, np.full(m, np.inf)
     for _ in range(MAX_ROUNDS):
         # each fit starts from its last coefficients, which its offset has
         at = fits.coefficients[left] @ records.X.T + records.offset
@@ -201,10 +202,11 @@ def _dispersed(records: TrainingSet, block: Block) -> tuple[FoldFits, Matrix]:
         found = fitted_theta(records.y, mean, weights[left], theta[left])
         last = theta[left]
         with np.errstate(invalid="ignore"):
-            same = np.abs(np.log(found) - np.log(last)) <= ACCURACY
-        same |= np.isinf(found) & np.isinf(last)
-        same |= found == before[left]  # rounding alone goes back and forth
-        before[left], theta[left] = last, found
+            moved = np.abs(np.log(found) - np.log(last))
+        same = (moved <= ACCURACY) | (np.isinf(found) & np.isinf(last))
+        # a theta that is hardly determined moves by rounding alone in the end
+        same |= (moved <= ROUNDING) & (moved >= before[left])
+        before[left], theta[left] = moved, found
         fits.converged[left[same & solved.converged]] = True
         left = left[~same]
         if not len(left):
