@@ -190,7 +190,8 @@ class Backward(Selection):
 
     A term is dropped whole, never below an interaction that contains it, while that
     lowers the AIC or BIC, as in R's ``step``; or by Wald tests of the model of all
-    terms, as in ``rms::fastbw(type="individual")``.
+    terms, as in ``rms::fastbw(type="individual")``. Of terms that tie, as where classes
+    are separated without any one of them, the one named last goes.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ from statcv.numeric.newton import minimise
 
 STEPS = 12  # largest number of Newton's steps from a fit to one term more or less
 SETTLED = 1e-7  # gain in log-likelihood of a step after which there is none to speak of
-TIED = 1e-6  # difference of criteria below which the first term is taken
+TIED = 1e-6  # difference of criteria that rounding makes
 
 Pairs = list[tuple[int, int]]  # a training set and a set of terms each
 Near = tuple[Numbers, Matrix]  # places of coefficients, and their values
@@ -60,9 +60,11 @@ def chosen_sets(sets: Sets) -> tuple[list[int], Matrix]:
             ]
             size = sets.size(found[fold], fold)
             idle = [i for i in idle if sets.size(pairs[i][1], fold) == size]
-            # where all sets separate, their criteria differ by rounding alone
-            least_of = min(values[i] for i in own) + TIED
-            best = idle[-1] if idle else next(i for i in own if values[i] <= least_of)
+            # where all sets separate, their criteria differ by rounding alone: of terms
+            # that tie, the one named first stays, or enters
+            enough = min(values[i] for i in own) + TIED
+            tied = idle or [i for i in own if values[i] <= enough]
+            best = tied[-1] if pairs[tied[-1]][1] < found[fold] else tied[0]
             if idle or values[best] < least[fold]:
                 found[fold], least[fold] = pairs[best][1], values[best]
                 place, beta = betas[best]
