@@ -28,6 +28,7 @@ from statcv.folds import FoldPlan, omit_held_out
 from statcv.formula import Design, shown_label
 from statcv.models import Model
 from statcv.models.likelihood import Bernoulli, Hazards
+from statcv.models.selection import selection_in
 from statcv.numeric.survival import events_of
 from statcv.words import listed as in_short
 from statcv.words import plural
@@ -115,6 +116,8 @@ def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
         )
     apart = np.flatnonzero(held.separated)
     if len(apart):
+        if (chosen := selection_in(model)) is not None:
+            model = chosen.model
         cox = isinstance(model.capabilities.likelihood, Hazards)
         what = (
             "a monotone partial likelihood" if cox else "fitted probabilities of 0 or 1"
@@ -123,6 +126,9 @@ def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
         why += f"coefficients have no finite value; consider {_remedy(plan, cox)}"
         if getattr(model, "distribution", ""):
             what, why = "fitted rates of 0", "nothing was counted in some group there"
+        if chosen is not None and chosen.by == "p":
+            why += "; Wald tests of all terms say nothing there, and by='aic' compares "
+            why += "likelihoods"
         warn(
             f"{what} in {len(apart)} {fits_of} ({_listed(plan, apart)}): {why}.",
             SeparationWarning,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from statcv.errors import ModelError
 from statcv.models.base import (
     Capabilities,
     Matrix,
+    Model,
     PlainFit,
     TrainingSet,
     refuse_kind,
@@ -25,19 +28,13 @@ from statcv.models.batched.problem import Problem
 from statcv.models.batched.separate import Penalised
 from statcv.models.families import Counts
 from statcv.models.likelihood import LogLinear
-from statcv.models.offsets import (
-    WHOLE,
-    alone,
-    fixed,
-    total,
-    with_offsets,
-    without_offsets,
-)
+from statcv.models.offsets import WHOLE, alone, apart, fixed, with_offsets
 from statcv.numeric.newton import minimise
 from statcv.tables import Constructed
 
 MAX_ROUNDS = 100  # times that coefficients and dispersion are fitted in turn
 ACCURACY = 1e-11  # change of the logarithm of theta in the last of these
+ROUNDING = 1e-4  # change of it that may be one of rounding, if it no longer falls
 MAX_STEP = 2.0  # change of the logarithm of theta in one step of Newton's method
 # theta beyond which the distribution is Poisson's but for rounding
 MAX_THETA = 1e8
@@ -82,7 +79,7 @@ class Poisson(Constructed):
         """Fit the training sets of all folds together."""
         self.check(records.kind)
         refuse_missing(records, self.label)
-        inner, start = _apart(records)
+        inner, start = _apart(self, records)
         if folds.matrices is not None:
             return None
         fits = fit_class_folds(self, inner, folds)
@@ -125,7 +122,7 @@ class NegativeBinomial(Constructed):
         refuse_missing(records, self.label)
         if folds.matrices is not None or records.y.ndim > 1:
             return None
-        inner, start = _apart(records)
+        inner, start = _apart(self, records)
         n, p = inner.X.shape
         given = np.ones(n) if inner.weights is None else inner.weights
         fits, theta = FoldFits.empty(len(folds), p), np.empty(len(folds))
@@ -139,13 +136,18 @@ class NegativeBinomial(Constructed):
         fits = replace(fits, coefficients=beta)
         penalty = Poisson().ridge(records)
         fitted = by_linear_predictor(fits, records, folds, counted, penalty)
-        assert fitted.linear is not None
-        return replace(
-            fitted,
-            coefficients=np.column_stack([np.asarray(fitted.coefficients), theta]),
-            names=(*fitted.names, _name(records)),
-            linear=replace(fitted.linear, dispersion=1 / theta),
-        )
+        return with_theta(fitted, theta, records)
+
+
+def with_theta(fitted: FittedFolds, theta: Matrix, records: TrainingSet) -> FittedFolds:
+    """Return fits of counts with theta as their last coefficient."""
+    assert fitted.linear is not None
+    return replace(
+        fitted,
+        coefficients=np.column_stack([np.asarray(fitted.coefficients), theta]),
+        names=(*fitted.names, _name(records)),
+        linear=replace(fitted.linear, dispersion=1 / theta),
+    )
 
 
 def counted(eta: Matrix) -> Matrix:
@@ -155,24 +157,16 @@ def counted(eta: Matrix) -> Matrix:
     return np.where(np.isinf(made), np.nan, made)
 
 
-def _apart(records: TrainingSet) -> tuple[TrainingSet, float]:
+def _apart(model: Model, records: TrainingSet) -> tuple[TrainingSet, float]:
     """Return counts whose offset is not in the matrix, and the start of the intercept.
 
-    With an intercept, the logarithm of the mean rate is part of the offset, so that
-    Newton's method starts at that rate and not at 1.
+    They are of a kind of their own, since their likelihood is that of counts.
     """
     y = records.y.astype(float)
     if (y < 0).any():
         raise ModelError("counts cannot be negative.")
-    start = 0.0
-    if records.intercept is not None:
-        offset = total(records)
-        weights = np.ones(len(offset)) if records.weights is None else records.weights
-        top = float(offset.max(initial=-np.inf))
-        events = float(weights @ (y if y.ndim == 1 else y.mean(axis=0)))
-        if events > 0:
-            start = float(np.log(events / (weights @ np.exp(offset - top)))) - top
-    return replace(without_offsets(records, start), y=y, kind="count"), start
+    inner, start = apart(model, replace(records, y=y))
+    return replace(inner, kind="count"), start
 
 
 # ---- the dispersion ----
@@ -193,7 +187,7 @@ def _dispersed(records: TrainingSet, block: Block) -> tuple[FoldFits, Matrix]:
     p, m = records.X.shape[1], len(block)
     assert block.counts is not None and records.offset is not None
     fits, theta = FoldFits.empty(m, p), np.full(m, np.inf)
-    left, weights, before = np.arange(m), block.counts, np.zeros(m)
+    left, weights, before = np.arange(m), block.counts, np.full(m, np.inf)
     for _ in range(MAX_ROUNDS):
         # each fit starts from its last coefficients, which its offset has
         at = fits.coefficients[left] @ records.X.T + records.offset
@@ -205,13 +199,14 @@ def _dispersed(records: TrainingSet, block: Block) -> tuple[FoldFits, Matrix]:
         fits.coefficients[left] += solved.beta
         fits.separated[left] = solved.separated
         mean = np.exp(at + solved.beta @ records.X.T)
-        found = _theta(records.y, mean, weights[left], theta[left])
+        found = fitted_theta(records.y, mean, weights[left], theta[left])
         last = theta[left]
         with np.errstate(invalid="ignore"):
-            same = np.abs(np.log(found) - np.log(last)) <= ACCURACY
-        same |= np.isinf(found) & np.isinf(last)
-        same |= found == before[left]  # rounding alone goes back and forth
-        before[left], theta[left] = last, found
+            moved = np.abs(np.log(found) - np.log(last))
+        same = (moved <= ACCURACY) | (np.isinf(found) & np.isinf(last))
+        # a theta that is hardly determined moves by rounding alone in the end
+        same |= (moved <= ROUNDING) & (moved >= before[left])
+        before[left], theta[left] = moved, found
         fits.converged[left[same & solved.converged]] = True
         left = left[~same]
         if not len(left):
@@ -219,7 +214,64 @@ def _dispersed(records: TrainingSet, block: Block) -> tuple[FoldFits, Matrix]:
     return fits, theta
 
 
-def _theta(y: Matrix, mean: Matrix, weights: Matrix, start: Matrix) -> Matrix:
+@dataclass(frozen=True, eq=False)
+class Dispersed(Penalised):
+    """Counts of several fits, each with theta of the maximum likelihood at its means.
+
+    The information is the expected one, with theta as known, as in R.
+    """
+
+    _last: list[Any] = field(default_factory=list)  # linear predictors, and fits there
+
+    def part(self, chosen: NDArray[Any]) -> Dispersed:
+        """Return some of the fits."""
+        return Dispersed(self.problem.part(chosen))
+
+    def loss(self, eta: Matrix, beta: Matrix) -> Matrix:
+        """Return minus the log-likelihood of each, but for a constant."""
+        from scipy.special import betaln, gammaln, xlogy
+
+        at, y = self.at(eta), self.problem.family.y.ravel()
+        spread = at.problem.family.dispersion[:, 0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # log Γ(y + θ) - log Γ(θ) - y log θ; the beta function is exact for large θ
+            more = gammaln(y) - betaln(y, 1 / spread) + xlogy(y, spread)
+        more = np.where((y > 0) & (spread > 0), more, 0.0)
+        return np.asarray(at.loss(eta, beta) - (self.problem.trained() * more).sum(1))
+
+    def gradient(self, eta: Matrix, beta: Matrix) -> Matrix:
+        """Return the direction of steepest descent of each."""
+        return self.at(eta).gradient(eta, beta)
+
+    def hessian(self, eta: Matrix) -> Matrix:
+        """Return the expected information of each fit with the penalty, (m, q, q)."""
+        family: Any = self.at(eta).problem.family
+        mean = family.mean(eta).swapaxes(0, 1)
+        return self.problem.hessian(mean / (1 + family.dispersion[:, 0] * mean))
+
+    def newton(self, eta: Matrix, gradient: Matrix) -> Matrix:
+        """Return each gradient times the inverse Hessian."""
+        return self.at(eta).newton(eta, gradient)
+
+    def cautious(self, eta: Matrix, gradient: Matrix) -> Matrix:
+        """Return each gradient times the inverse of a matrix above the Hessian."""
+        return self.at(eta).cautious(eta, gradient)
+
+    def at(self, eta: Matrix) -> Penalised:
+        """Return the fits with theta at linear predictors, estimated once for these."""
+        if not self._last or self._last[0] is not eta:
+            family: Any = self.problem.family
+            mean, weights = family.mean(eta)[:, 0], self.problem.trained()
+            theta = fitted_theta(family.y.ravel(), mean, weights)
+            made = replace(family, dispersion=1 / theta[:, None, None])
+            self._last[:] = eta, Penalised(replace(self.problem, family=made))
+        found: Penalised = self._last[1]
+        return found
+
+
+def fitted_theta(
+    y: Matrix, mean: Matrix, weights: Matrix, start: Matrix | None = None
+) -> Matrix:
     """Return theta of the maximum likelihood given the means, shape (m,).
 
     It is infinite if the likelihood falls with the dispersion from 0 on.
@@ -236,7 +288,8 @@ def _theta(y: Matrix, mean: Matrix, weights: Matrix, start: Matrix) -> Matrix:
     values, place = np.unique(y, return_inverse=True)
     times = np.stack([np.bincount(place, row, len(values)) for row in weights])
     moments = (weights * mean**2).sum(axis=1) / excess[own]
-    log = np.log(np.where(np.isfinite(start[own]), start[own], moments))
+    before = moments if start is None else start[own]
+    log = np.log(np.where(np.isfinite(before), before, moments))
     for _ in range(MAX_ROUNDS):
         t = np.exp(log)[:, None]
         over = (y - mean) / (t + mean)

@@ -13,14 +13,15 @@ from statcv.models.base import Matrix, PlainFit, TrainingSet, means_at
 from statcv.models.batched.fits import FittedFolds, FoldFits, only_fit
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.predictions import by_linear_predictor
-from statcv.models.likelihood import Gaussian
+from statcv.models.likelihood import Gaussian, LogLinear
 
 WHOLE = Folds.leaving_out([[]])  # a fit to all records
 
 
 def total(records: TrainingSet) -> Matrix:
     """Return the sum of the offsets of each record."""
-    return np.asarray(records.X[:, list(records.offsets)].sum(axis=1))
+    made = records.X[:, list(records.offsets)].sum(axis=1)
+    return np.asarray(made if records.offset is None else made + records.offset)
 
 
 def others(records: TrainingSet) -> Matrix:
@@ -62,10 +63,13 @@ def apart(model: Any, records: TrainingSet) -> tuple[TrainingSet, float]:
     """Return records with the offset about its mean, and minus the mean.
 
     The intercept takes it, or the baseline hazard. A normal outcome is that minus its
-    offset.
+    offset. For counts the mean is that at which the intercept is the mean rate, so that
+    Newton's method starts at that rate and not at 1.
     """
     start, centre = 0.0, records.centre
-    if records.kind == "survival" and centre is not None:
+    if isinstance(model.capabilities.likelihood, LogLinear):
+        start = 0.0 if records.intercept is None else _log_rate(records)
+    elif records.kind == "survival" and centre is not None:
         start = -float(centre[list(records.offsets)].sum())
     elif records.kind == "survival" or records.intercept is not None:
         start = -float(total(records).mean())
@@ -75,9 +79,21 @@ def apart(model: Any, records: TrainingSet) -> tuple[TrainingSet, float]:
     return inner, start
 
 
+def _log_rate(records: TrainingSet) -> float:
+    """Return the logarithm of the mean rate of counts; 0 if there are none."""
+    offset, y = total(records), records.y
+    weights = np.ones(len(offset)) if records.weights is None else records.weights
+    top = float(offset.max(initial=-np.inf))
+    events = float(weights @ (y if y.ndim == 1 else y.mean(axis=0)))
+    if not events > 0:
+        return 0.0
+    return float(np.log(events / (weights @ np.exp(offset - top)))) - top
+
+
 def zeroed(model: Any, records: TrainingSet) -> tuple[TrainingSet, float]:
     """Return what `apart` does, with columns of 0 in the place of offsets."""
-    if not records.offsets:
+    counts = isinstance(model.capabilities.likelihood, LogLinear)
+    if not (records.offsets or counts):
         return records, 0.0
     (inner, start), X = apart(model, records), records.X.copy()
     X[:, list(records.offsets)] = 0.0

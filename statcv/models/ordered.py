@@ -121,8 +121,7 @@ class ProportionalOdds(Constructed):
                 "'- 1' or '0 +' of the formula."
             )
         others, ridge = np.delete(np.arange(p), place), self.ridge(records)
-        X, fits = records.X[:, others], FoldFits.empty(len(folds), 0)
-        beta = np.zeros((len(folds), classes - 1, p))
+        X, fits = records.X[:, others], FoldFits.empty(len(folds), classes - 1 + p)
         given = np.ones(n) if records.weights is None else records.weights.astype(float)
         for block in folds.blocks(n, p, each=(n + p + classes) * (p + classes)):
             weights, some = np.tile(given, (len(block), 1)), block.fits
@@ -130,16 +129,33 @@ class ProportionalOdds(Constructed):
             y = records.y if block.outcome is None else records.y[block.outcome]
             y = np.broadcast_to(y.astype(np.intp), weights.shape)
             made = fit_cumulative(X, y, weights, classes, ridge[others])
-            beta[some, :, place] = made[0]
-            beta[some[:, None], :, others] = made[1][:, :, None]
+            fits.coefficients[some, : classes - 1] = made[0]
+            fits.coefficients[some[:, None], classes - 1 + others] = made[1]
             fits.converged[some], fits.separated[some] = made[2:]
-        mean = CumulativeLogit().mean
-        fitted = by_linear_predictor(fits, records, folds, mean, ridge, beta)
-        # infinite cut points say that a class is not met
-        cuts = np.where(np.isfinite(beta[..., place]), beta[..., place], np.nan)
-        first = [f"{records.names[place]}[>={k}]" for k in range(1, classes)]
-        return replace(
-            fitted,
-            coefficients=np.column_stack([cuts, beta[:, 0, others]]),
-            names=(*first, *(records.names[j] for j in others)),
-        )
+        return fitted_odds(fits, records, folds, ridge)
+
+
+def fitted_odds(
+    fits: FoldFits, records: TrainingSet, folds: Folds, ridge: Matrix
+) -> FittedFolds:
+    """Return fits that predict by cut points and slopes.
+
+    Coefficients are the cut points, and the slopes of all columns of the matrix.
+    """
+    place, cuts = records.intercept, records.n_classes - 1
+    assert place is not None
+    levels, slopes = np.split(fits.coefficients, [cuts], axis=1)
+    beta = np.tile(slopes[:, None], (1, cuts, 1))
+    beta[:, :, place] = levels
+    mean = CumulativeLogit().mean
+    fitted = by_linear_predictor(fits, records, folds, mean, ridge, beta)
+    # infinite cut points say that a class is not met
+    known, others = np.isfinite(levels), np.delete(np.arange(slopes.shape[1]), place)
+    first = [f"{records.names[place]}[>={k}]" for k in range(1, cuts + 1)]
+    return replace(
+        fitted,
+        coefficients=np.column_stack(
+            [np.where(known, levels, np.nan), slopes[:, others]]
+        ),
+        names=(*first, *(records.names[j] for j in others)),
+    )

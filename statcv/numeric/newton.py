@@ -102,7 +102,7 @@ class _Points:
         self.loss[places] = other.loss
 
 
-def minimise(problem: Objective) -> Optimum:
+def minimise(problem: Objective, negligible: float = 0.0) -> Optimum:
     """Minimise each objective from 0.
 
     Newton's steps are halved until they lower it by enough. If no step does, or no step
@@ -114,6 +114,8 @@ def minimise(problem: Objective) -> Optimum:
     ----------
     problem : Objective
         Those of m fits.
+    negligible : float, default 0
+        Gain after which there is no further step, if it exceeds that of rounding.
 
     Returns
     -------
@@ -130,6 +132,7 @@ def minimise(problem: Objective) -> Optimum:
     for _ in range(MAX_ITERATIONS):
         # a gain of less is rounding of the objective
         slack = TOLERANCE * np.abs(here.loss) + FLOOR * np.abs(start[which])
+        slack += negligible
         ahead, found, last = _stepped(rest, here, slack)
         moved[which[found]] = rest.furthest(ahead.eta - here.eta)[found]
         every.put(which[found], ahead.part(found))

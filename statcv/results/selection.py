@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from statcv.errors import NotTunedError
 from statcv.inference import Readable
 from statcv.models import Fit
-from statcv.models.batched import free_columns
 from statcv.models.selection import Term, chooses_terms, selection_in, terms_of
 from statcv.tables import Table
 from statcv.words import plural
@@ -103,10 +102,10 @@ class SelectionTable(Table):
         same = int((inside == final).all(axis=1).sum())
         empty = int((~inside.any(axis=1)).sum())
         sets = plural(len(inside), "training set")
-        said = f"{plural(many, 'different model')} in {sets}; that of all records"
         if many == 1 and same:
-            said += ", too"
+            said = f"One model in {sets}, and in all records"
         else:
+            said = f"{plural(many, 'different model')} in {sets}; that of all records"
             said += f" in {same}" if same else " in none of them"
         if not final.any():
             said += ", in which nothing was chosen: it is without predictors"
@@ -151,7 +150,8 @@ def selected(result: Readable, final: Fit) -> SelectionTable:
     (terms, forced), p = choice, result.design.matrix.shape[1]
     whole = np.array([list((final.coefficients or {}).values())])
     every, whole = (
-        np.nan_to_num(_every_column(one, result)) for one in (table.to_numpy(), whole)
+        np.nan_to_num(_every_column(one, list(table), result.design.names))
+        for one in (table.to_numpy(), whole)
     )
     names = [term.name for term in terms]
     inside = _in_terms(terms, every, p) | forced
@@ -175,13 +175,17 @@ def selected(result: Readable, final: Fit) -> SelectionTable:
     return made
 
 
-def _every_column(coefficients: NDArray[Any], result: Readable) -> NDArray[Any]:
-    """Return coefficients with 0 for columns where a Cox regression has none."""
-    if result.design.outcome.kind != "survival":
+def _every_column(
+    coefficients: NDArray[Any], names: Sequence[str], columns: Sequence[str]
+) -> NDArray[Any]:
+    """Return coefficients by column, with 0 for columns such as strata that have none.
+
+    Those of several classes stand class by class, as they are.
+    """
+    place = [names.index(one) if one in names else -1 for one in columns]
+    if max(place) < 0:
         return coefficients
-    made = np.zeros((len(coefficients), len(result.design.names)))
-    made[:, free_columns(result.design)] = coefficients
-    return made
+    return np.where(np.array(place) < 0, 0.0, coefficients[:, place])
 
 
 def _in_terms(terms: Sequence[Term], coefficients: NDArray[Any], p: int) -> Flags:

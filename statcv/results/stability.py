@@ -28,7 +28,7 @@ from statcv.models import predictable
 from statcv.plots.base import horizon_of
 from statcv.results.refits import Running, warn_of_fits
 from statcv.tables import Table
-from statcv.words import percent
+from statcv.words import percent, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -216,7 +216,8 @@ class Stability:
             said += "\nThe fits of folds share records, and move less than models of "
             said += "other samples do."
         if self.failed:
-            said += f"\n{self.failed} fits did not converge or were separated."
+            fits = plural(self.failed, "fit")
+            said += f"\n{fits} did not converge, or had separated classes."
         return said.split("\n")
 
     def curves(

@@ -379,7 +379,7 @@ def ordered_reference(
     beta, cuts = minimise(odds).beta, odds.cuts
     eta = odds.linear(beta)
     pull, curved = odds.slopes(eta)
-    inverse = inverted(odds.hessian(curved)[0], np.zeros(beta.shape[1]))
+    inverse = inverted(odds.information(curved)[0], np.zeros(beta.shape[1]))
     rows = odds.rows(0)
     # the score of a record, for a training weight of 1, and the step that it makes
     score = np.einsum("rnq,rn->nq", rows[:2], pull[:, 0] * (training.given / weights))

@@ -292,7 +292,12 @@ def test_outcomes_without_ordered_classes_are_refused(name):
     [
         ("stage ~ x - 1", {}, ModelError, "leave out '- 1'"),
         ("y ~ x", {"model": "polr"}, ModelError, "Did you mean 'proportional_odds'"),
-        ("stage ~ x", {"select": "backward"}, ModelError, "not for proportional-odds"),
+        (
+            "stage ~ x",
+            {"select": "backward", "model": ProportionalOdds(C=1)},
+            ModelError,
+            "not for ridge proportional-odds .* tune=",
+        ),
         ("stage ~ x", {"model": ProportionalOdds(C=1)}, None, ""),
     ],
 )

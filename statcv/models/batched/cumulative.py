@@ -33,14 +33,14 @@ class CumulativeOdds:
 
     Attributes
     ----------
-    X : numpy.ndarray, shape (n, q)
-        Without an intercept.
+    X : numpy.ndarray, shape (n, q), or (m, n, q)
+        Without an intercept; of each fit, if they differ.
     y : numpy.ndarray of int, shape (m, n)
         The classes, from 0 to K - 1, each of which has a weight in every fit.
     weights : numpy.ndarray, shape (m, n)
     start : numpy.ndarray, shape (m, K + 1)
         The cut points, from infinity to minus infinity.
-    ridge : numpy.ndarray, shape (q,)
+    ridge : numpy.ndarray, shape (q,), or (m, q)
     """
 
     X: Matrix
@@ -69,18 +69,32 @@ class CumulativeOdds:
     @property
     def size(self) -> tuple[int, int]:
         """The number of fits, and of coefficients."""
-        return len(self.y), self.cuts + self.X.shape[1]
+        return len(self.y), self.cuts + self.X.shape[-1]
 
     def part(self, chosen: NDArray[Any]) -> CumulativeOdds:
         """Return some of the fits."""
-        own = self.y[chosen], self.weights[chosen], self.start[chosen]
-        return replace(self, y=own[0], weights=own[1], start=own[2])
+        return replace(
+            self,
+            X=self.X if self.X.ndim == 2 else self.X[chosen],
+            y=self.y[chosen],
+            weights=self.weights[chosen],
+            start=self.start[chosen],
+            ridge=self.ridge if self.ridge.ndim == 1 else self.ridge[chosen],
+        )
 
     def linear(self, beta: Matrix) -> Matrix:
         """Return the change of both linear predictors of each record, (m, 2, n)."""
         cuts = np.pad(beta[:, : self.cuts], ((0, 0), (1, 1)))
-        along = beta[:, self.cuts :] @ self.X.T
-        return along[:, None] + self._ends(cuts)
+        slopes = beta[:, self.cuts :]
+        if self.X.ndim == 2:
+            return (slopes @ self.X.T)[:, None] + self._ends(cuts)
+        return np.matmul(self.X, slopes[:, :, None])[:, None, :, 0] + self._ends(cuts)
+
+    def sums(self, values: Matrix) -> Matrix:
+        """Return sums of values, (m, n), times the columns, (m, q)."""
+        if self.X.ndim == 2:
+            return values @ self.X
+        return np.asarray(np.matmul(values[:, None], self.X)[:, 0])
 
     def _at(self, eta: Matrix) -> Matrix:
         """Return both linear predictors, (2, m, n)."""
@@ -127,10 +141,14 @@ class CumulativeOdds:
     def gradient(self, eta: Matrix, beta: Matrix) -> Matrix:
         """Return the direction of steepest descent of each."""
         (lower, upper), slopes = self.slopes(eta)[0], beta[:, self.cuts :]
-        along = (lower + upper) @ self.X - self.ridge * slopes
+        along = self.sums(lower + upper) - self.ridge * slopes
         return np.column_stack([self.by_cut(lower, upper), along])
 
-    def hessian(self, curved: Matrix) -> Matrix:
+    def hessian(self, eta: Matrix) -> Matrix:
+        """Return the information of each fit with the ridge, (m, q, q)."""
+        return self.information(self.slopes(eta)[1])
+
+    def information(self, curved: Matrix) -> Matrix:
         """Return the information by the variances of the records, with the ridge."""
         lower, upper, apart = curved
         cuts, (m, q) = self.cuts, self.size
@@ -140,9 +158,13 @@ class CumulativeOdds:
         made[:, every[:-1], every[1:]] = made[:, every[1:], every[:-1]] = between
         for cut in every:
             at = lower * (self.y == cut + 1) + upper * (self.y == cut)
-            made[:, cut, cuts:] = made[:, cuts:, cut] = at @ self.X
-        made[:, cuts:, cuts:] = information_of(self.X, lower + upper)
-        made[:, cuts:, cuts:] += np.diag(self.ridge)
+            made[:, cut, cuts:] = made[:, cuts:, cut] = self.sums(at)
+        if self.X.ndim == 2:
+            made[:, cuts:, cuts:] = information_of(self.X, lower + upper)
+        else:
+            rows = self.X.swapaxes(1, 2) * (lower + upper)[:, None]
+            made[:, cuts:, cuts:] = np.matmul(rows, self.X)
+        np.einsum("mqq->mq", made)[:, cuts:] += self.ridge
         return made
 
     def newton(self, eta: Matrix, gradient: Matrix) -> Matrix:
@@ -156,11 +178,12 @@ class CumulativeOdds:
         return self._solved(curved, gradient)
 
     def _solved(self, curved: Matrix, gradient: Matrix) -> Matrix:
-        step, well = solve_well(self.hessian(curved), gradient)
+        step, well = solve_well(self.information(curved), gradient)
         for fit in np.flatnonzero(~well).tolist():
             # an ill-conditioned Hessian: half its digits are kept by its root
             rows = self.rows(fit) * np.sqrt(curved[:, fit, :, None])
-            pull = np.pad(np.diag(np.sqrt(self.ridge)), ((0, 0), (self.cuts, 0)))
+            ridge = self.ridge if self.ridge.ndim == 1 else self.ridge[fit]
+            pull = np.pad(np.diag(np.sqrt(ridge)), ((0, 0), (self.cuts, 0)))
             step[fit] = inverse_gram(np.vstack([*rows, pull]), gradient[fit])
         return step
 
@@ -170,8 +193,9 @@ class CumulativeOdds:
         They are what coefficients are multiplied by.
         """
         place = np.pad(np.eye(self.cuts), ((1, 1), (0, 0)))
+        X = self.X if self.X.ndim == 2 else self.X[fit]
         lower, upper = (
-            np.column_stack([place[self.y[fit] + more], self.X]) for more in (0, 1)
+            np.column_stack([place[self.y[fit] + more], X]) for more in (0, 1)
         )
         return np.stack([lower, upper, lower - upper])
 
@@ -203,7 +227,7 @@ def cumulative_information(
     given = np.ones((1, len(y))), ends, np.zeros_like(slopes)
     odds = CumulativeOdds(X, y[None], *given)
     eta = odds.linear(np.append(np.zeros_like(cuts), slopes)[None])
-    return np.asarray(odds.hessian(odds.slopes(eta)[1])[0])
+    return np.asarray(odds.hessian(eta)[0])
 
 
 def _sums(values: Matrix, place: NDArray[np.intp], size: int) -> Matrix:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -48,6 +48,13 @@ class FoldFits:
         """Allocate arrays for that many fits, not yet made."""
         flags = [np.zeros(fits, dtype=bool) for _ in range(3)]
         return cls(np.zeros((fits, columns)), *flags)
+
+    @classmethod
+    def joined(cls, parts: Sequence[FoldFits]) -> FoldFits:
+        """Concatenate the fits of several parts."""
+        names = [one.name for one in fields(cls)]
+        each = [[getattr(part, name) for part in parts] for name in names]
+        return cls(*map(np.concatenate, each))
 
     def refit(self, model: Model, records: TrainingSet, folds: Folds) -> FoldFits:
         """Fit by themselves, in place, those that have not converged."""

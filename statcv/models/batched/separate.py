@@ -40,7 +40,7 @@ class Penalised:
     def size(self) -> tuple[int, int]:
         """The number of fits, and of coefficients."""
         free = int(self.problem.family.basis.shape[1])
-        return len(self.problem), free * self.problem.X.shape[1]
+        return len(self.problem), free * self.problem.X.shape[-1]
 
     def part(self, chosen: NDArray[Any]) -> Penalised:
         """Return some of the fits."""
@@ -54,12 +54,18 @@ class Penalised:
         """Return the value of each, shape (m,)."""
         problem, ridge = self.problem, self.problem.ridge
         fit = np.einsum("mn,mn->m", problem.trained(), problem.family.loss(eta))
-        pull = 0.0 if ridge is None else 0.5 * (ridge * beta**2).sum(axis=1)
+        pull = 0.0
+        if ridge is not None:  # (q,), or (m, 1, q)
+            pull = 0.5 * (ridge.reshape(-1, beta.shape[1]) * beta**2).sum(axis=1)
         return np.asarray(fit + pull)
 
     def gradient(self, eta: Matrix, beta: Matrix) -> Matrix:
         """Return the direction of steepest descent of each."""
         return self.problem.gradient_of(eta.copy(), beta)
+
+    def hessian(self, eta: Matrix) -> Matrix:
+        """Return the information of each fit with the penalty, (m, q, q)."""
+        return self.problem.hessian(self.problem.family.variances(eta))
 
     def newton(self, eta: Matrix, gradient: Matrix) -> Matrix:
         """Return each gradient times the inverse Hessian."""
@@ -74,13 +80,16 @@ class Penalised:
         step, well = solve_well(hessian, gradient)
         for fit in np.flatnonzero(~well).tolist():
             # an ill-conditioned Hessian: half its digits are kept by its root
-            step[fit] = inverse_gram(self._triangle(variances[:, fit]), gradient[fit])
+            rows = self._triangle(fit, variances[:, fit])
+            step[fit] = inverse_gram(rows, gradient[fit])
         return step
 
-    def _triangle(self, variances: Matrix) -> Matrix:
+    def _triangle(self, fit: int, variances: Matrix) -> Matrix:
         """Return rows whose Gram matrix is a Hessian, as many as there are columns."""
         X, family, ridge = self.problem.X, self.problem.family, self.problem.ridge
         assert ridge is not None
+        X = X if X.ndim == 2 else X[fit]
+        ridge = ridge if ridge.ndim == 1 else ridge[fit, 0]
         # a ridge is the information of pseudo-records, one for each column
         made = np.diag(np.sqrt(ridge))[ridge > 0]
         for start in range(0, len(X), CHUNK):

@@ -26,12 +26,14 @@ from statcv.models.batched.folds import Folds
 from statcv.models.batched.own_matrices import predicted_by
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.risk_sets import count_strata
+from statcv.models.counts import NegativeBinomial, Poisson, with_theta
 from statcv.models.cox import Cox, alone, fitted_hazards, without_coefficients
-from statcv.models.families import width_of
+from statcv.models.likelihood import Generalized
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
 from statcv.models.offsets import WHOLE, fixed, zeroed
 from statcv.models.offsets import alone as predicting
+from statcv.models.ordered import ProportionalOdds, fitted_odds
 from statcv.models.selection.search import fitted_sets
 from statcv.models.selection.training import (
     Sets,
@@ -114,9 +116,6 @@ class Selection(Constructed):
     def check(self, kind: str) -> None:
         """Raise ModelError for an outcome that the regression does not fit."""
         self.model.check(kind)
-        if kind == "multiclass" and (self.by == "p" or self.screen is not None):
-            what = "by='p'" if self.screen is None else "screen="
-            raise ModelError(f"{what} needs an outcome of two classes or of numbers.")
 
     def fit(self, training: TrainingSet) -> PlainFit:
         """Choose terms on the training set, and fit it with them."""
@@ -132,48 +131,58 @@ class Selection(Constructed):
             return None
         if records.offsets and folds.matrices is not None:
             return None
+        if isinstance(self.model, NegativeBinomial) and records.y.ndim > 1:
+            return None
+        self.check(records.kind)
+        refuse_missing(records, self.model.label)
         inner, start = zeroed(self.model, records)
-        made, none = self._fitted(inner, folds), np.zeros(records.X.shape[1])
-        made.fits.coefficients[:, list(records.offsets)] = 1.0
-        if records.kind != "survival" and records.intercept is not None:
-            made.fits.coefficients[:, records.intercept] += start
-        none = fixed(none, records)
+        made = self._fitted(inner, folds)
+        fits, none = made.fits, fixed(np.zeros(records.X.shape[1]), records)
         if records.kind == "survival":
+            made.fits.coefficients[:, list(records.offsets)] = 1.0
             made.constant[:] += start
             ridge = without_coefficients(np.tile(none, (len(folds), 1)), records)
             return fitted_hazards(made, records, folds, ridge)
-        fits, mean = made.fits, mean_by(self.model, records.kind)
+        if isinstance(self.model, ProportionalOdds):
+            return fitted_odds(fits, records, folds, none)
+        fits.coefficients[:, list(records.offsets)] = 1.0
+        if records.intercept is not None:
+            fits.coefficients[:, records.intercept] += start
+        mean = mean_by(self.model, records.kind)
         by = predicted_by if isinstance(folds.matrices, Learnt) else by_linear_predictor
-        return by(fits, records, folds, mean, none)
+        fitted = by(fits, records, folds, mean, none)
+        if isinstance(self.model, NegativeBinomial):
+            return with_theta(fitted, made.constant, records)
+        return fitted
 
     def _fitted(self, records: TrainingSet, folds: Folds) -> CoxFits:
         """Return the coefficients of each fold, 0 for terms that were not chosen.
 
-        Baseline hazards are those of times to an event.
+        Constants are theta of counts that have one; baseline hazards are those of times
+        to an event.
         """
-        self.check(records.kind)
-        refuse_missing(records, self.model.label)
         n, p = records.X.shape
-        free = max(width_of(records) - 1, 1)
-        fits = FoldFits.empty(len(folds), free * p)
         constant = np.zeros(len(folds))
         size = len(folds), count_strata(records.names), len(records.horizons)
         baseline = np.zeros(size)
         own = 1 if folds.matrices is None else p
-        step = max(1, 4 * CELLS // max(n * own, p * p))
+        step, parts = max(1, 4 * CELLS // max(n * own, p * p)), []
         for start in range(0, len(folds), step):
             some = np.arange(start, min(start + step, len(folds)))
             sets = Sets(self, records, folds.chosen(some), self.forced)
+            fits = FoldFits.empty(len(some), sets.cuts + sets.free * p)
             for part, columns, found in fitted_sets(sets):
-                place = np.add.outer(np.arange(free) * p, columns).ravel()
-                numbers = some[part]
-                fits.coefficients[np.ix_(numbers, place)] = found.coefficients
-                fits.converged[numbers] = found.converged
-                fits.separated[numbers] = found.separated
+                place = sets.layout(columns, p)
+                fits.coefficients[np.ix_(part, place)] = found.coefficients
+                fits.converged[part] = found.converged
+                fits.separated[part] = found.separated
+            fits.separated[sets.apart] = True
+            parts.append(fits)
             if sets.is_survival:
-                made = baselines(sets, fits.coefficients[some])
-                constant[some], baseline[some] = made
-        return CoxFits(fits, constant, baseline)
+                constant[some], baseline[some] = baselines(sets, fits.coefficients)
+            elif sets.is_dispersed:
+                constant[some] = sets.theta(fits.coefficients)
+        return CoxFits(FoldFits.joined(parts), constant, baseline)
 
 
 class Backward(Selection):
@@ -181,7 +190,8 @@ class Backward(Selection):
 
     A term is dropped whole, never below an interaction that contains it, while that
     lowers the AIC or BIC, as in R's ``step``; or by Wald tests of the model of all
-    terms, as in ``rms::fastbw(type="individual")``.
+    terms, as in ``rms::fastbw(type="individual")``. Of terms that tie, as where classes
+    are separated without any one of them, the one named last goes.
 
     Parameters
     ----------
@@ -299,6 +309,7 @@ def regression_of(model: Model) -> Model:
 # ---- the selection that cv(select=) asks for ----
 
 
+REGRESSIONS = Logit, Linear, Cox, Poisson, NegativeBinomial, ProportionalOdds
 RULES = {"backward": Backward, "forward": Forward, "both": Both}
 
 
@@ -347,20 +358,25 @@ def _check_model(learner: Model) -> None:
     """Refuse models without a likelihood that sets of terms can be compared by."""
     offers = "it can be tuned instead: tune={'C': [0.1, 1, 10]}"
     shrunk = any(getattr(learner, name, False) for name in ("penalised", "has_firth"))
-    if isinstance(learner, (Logit, Linear, Cox)) and not shrunk:
+    if isinstance(learner, REGRESSIONS) and not shrunk:
         return
     if isinstance(learner, Logit) and learner.has_firth:
         offers = "Firth's penalty differs between sets of terms; Logit() has none"
     elif isinstance(learner, Logit) and learner.selects:
         offers = "it chooses columns itself, and res.selection shows them"
-    elif not isinstance(learner, (Logit, Cox)):
+    elif not learner.capabilities.uses_predictors:
+        offers = "it has no terms"
+    elif isinstance(learner.capabilities.likelihood, Generalized):
+        offers = "model='logit', 'linear', 'poisson' and 'negbin' are such families"
+    elif not isinstance(learner, REGRESSIONS):
         offers = (
             "what it chooses itself is chosen inside every training set without "
             "select=, as by a lasso in a pipeline or early stopping of trees"
         )
     raise ModelError(
         "select= compares models by their likelihood, so that it is for Logit(), "
-        f"Linear() and Cox() without a penalty, not for {learner.label}; {offers}."
+        "Linear(), Cox(), Poisson(), NegativeBinomial() and ProportionalOdds() without "
+        f"a penalty, not for {learner.label}; {offers}."
     )
 
 
@@ -381,11 +397,15 @@ def _check_screen(made: Selection, design: Design) -> None:
             f"screen= ranks terms of one column; {wide[0]!r} has several: name it in "
             "keep=."
         )
-    if any(len(term.factors) > 1 for term in terms) or design.terms.stateful:
-        raise ModelError(
-            "screen= is for formulas without interactions and terms that learn from "
-            "the data, such as splines."
-        )
+    learning = set(design.terms.learning_columns)
+    for term in free:
+        learns = not learning.isdisjoint(design.terms.columns_of(term.columns[0]))
+        if len(term.factors) > 1 or learns:
+            what = "learns from the data" if learns else "is an interaction"
+            raise ModelError(
+                f"screen= ranks columns as they are, and {term.name!r} {what}: name it "
+                "in keep=."
+            )
     assert made.screen is not None
     if made.screen >= len(free):
         raise ArgumentError(

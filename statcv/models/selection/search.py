@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,27 +17,25 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.fits import FoldFits
-from statcv.models.selection.training import (
-    Numbers,
-    Sets,
-    droppable,
-    members,
-    partial_information,
-    partial_newton,
-)
-from statcv.numeric.gram import information_of
+from statcv.models.families import TwoClasses
+from statcv.models.selection.training import Numbers, Sets, droppable, members
+from statcv.numeric.inverses import solve_well
 from statcv.numeric.logistic import expit
+from statcv.numeric.newton import minimise
 
 STEPS = 12  # largest number of Newton's steps from a fit to one term more or less
 SETTLED = 1e-7  # gain in log-likelihood of a step after which there is none to speak of
-FARTHEST = 15.0  # log-odds beyond which a step of a separated fit gains less than that
+TIED = 1e-6  # difference of criteria that rounding makes
+
+Pairs = list[tuple[int, int]]  # a training set and a set of terms each
+Near = tuple[Numbers, Matrix]  # places of coefficients, and their values
+NOWHERE: Near = np.zeros(0, dtype=np.intp), np.zeros(0)
 
 
 def chosen_sets(sets: Sets) -> tuple[list[int], Matrix]:
     """Return the set of terms that each training set chooses, and coefficients near."""
     sets.check_size()
-    direction = sets.rule.direction
-    start = np.zeros((len(sets), sets.records.X.shape[1] + 1))
+    direction, start = sets.rule.direction, sets.zeros()
     if not direction:
         return sets.upper, start
     if sets.rule.by == "p":
@@ -45,8 +44,8 @@ def chosen_sets(sets: Sets) -> tuple[list[int], Matrix]:
     found = [sets.forced] * len(sets) if forward else [*sets.upper]
     live = list(range(len(found)))
     least, betas = _criteria(sets, list(zip(live, found, strict=True)), start)
-    for fold in live:
-        start[fold, sets.columns(found[fold])] = betas[fold]
+    for fold, (place, beta) in enumerate(betas):
+        start[fold, place] = beta
     while live:
         pairs = [(f, to) for f in live for to in sets.moves(f, found[f])]
         values, betas = _best(sets, pairs, found, start, least)
@@ -61,11 +60,16 @@ def chosen_sets(sets: Sets) -> tuple[list[int], Matrix]:
             ]
             size = sets.size(found[fold], fold)
             idle = [i for i in idle if sets.size(pairs[i][1], fold) == size]
-            best = idle[-1] if idle else min(own, key=values.__getitem__)
+            # where all sets separate, their criteria differ by rounding alone: of terms
+            # that tie, the one named first stays, or enters
+            enough = min(values[i] for i in own) + TIED
+            tied = idle or [i for i in own if values[i] <= enough]
+            best = tied[-1] if pairs[tied[-1]][1] < found[fold] else tied[0]
             if idle or values[best] < least[fold]:
                 found[fold], least[fold] = pairs[best][1], values[best]
+                place, beta = betas[best]
                 start[fold] = 0.0
-                start[fold, sets.columns(found[fold])] = betas[best]
+                start[fold, place] = beta
                 moved.append(fold)
         live = moved
     return found, start
@@ -74,33 +78,33 @@ def chosen_sets(sets: Sets) -> tuple[list[int], Matrix]:
 def fitted_sets(sets: Sets) -> Iterator[tuple[Numbers, Numbers, FoldFits]]:
     """Yield the fits of what is chosen: the folds, their columns, and the fits."""
     chosen, start = chosen_sets(sets)
-    pairs, sure = list(enumerate(chosen)), np.full(len(chosen), np.nan)
+    sure = np.zeros(len(chosen), dtype=bool)
     # the second time, steps begin so near that they end at the optimum
-    for _ in range(2 if sets.free == 1 else 0):
-        sure[:] = np.nan
-        betas = [np.zeros(len(sets.columns(one))) for one in chosen]
-        _side_by_side(sets, pairs, start, sure, betas)
-        for fold, beta in enumerate(betas):
-            start[fold, sets.columns(chosen[fold])] = beta
+    for _ in range(2 if sets.is_single else 0):
+        pairs = [(f, one) for f, one in enumerate(chosen) if f not in sets.lacking]
+        for some, place, problem in _batches(sets, pairs):
+            folds = np.array([pairs[i][0] for i in some])
+            beta = start[folds[:, None], place]
+            _, sure[folds] = _newton(problem, beta, sets.is_gaussian)
+            sure[folds] &= sets.moderate(problem, beta)
+            start[folds[:, None], place] = beta
     for one in dict.fromkeys(chosen):
         some = np.flatnonzero([other == one for other in chosen])
-        columns, alone = sets.columns(one), some[np.isnan(sure[some])]
+        columns, alone, done = sets.columns(one), some[~sure[some]], some[sure[some]]
         if len(alone):
             yield alone, columns, sets.fit(columns, alone)
-        done = some[~np.isnan(sure[some])]
         if len(done):
-            yes = np.ones(len(done), dtype=bool)
-            beta = start[np.ix_(done, columns)]
+            yes, beta = np.ones(len(done), dtype=bool), start[np.ix_(done, columns)]
             yield done, columns, FoldFits(beta, yes, ~yes, ~yes)
 
 
 def _best(
     sets: Sets, pairs: Pairs, found: list[int], start: Matrix, least: Matrix
-) -> tuple[Matrix, list[Matrix]]:
+) -> tuple[Matrix, list[Near]]:
     """Return criterion and coefficients of pairs, infinite for what is not the best."""
     folds = np.array([fold for fold, _ in pairs], dtype=np.intp)
     bounds = least_criteria(sets, pairs, found, start)
-    values, betas = np.full(len(pairs), np.inf), [np.zeros(0)] * len(pairs)
+    values, betas = np.full(len(pairs), np.inf), [NOWHERE] * len(pairs)
     limit = least.copy()
     likely = np.full(len(limit), np.inf)
     np.minimum.at(likely, folds, bounds)
@@ -116,89 +120,87 @@ def _best(
     return values, betas
 
 
-def _criteria(sets: Sets, pairs: Pairs, start: Matrix) -> tuple[Matrix, list[Matrix]]:
+def _criteria(sets: Sets, pairs: Pairs, start: Matrix) -> tuple[Matrix, list[Near]]:
     """Return the criterion, and coefficients to start from, of each pair."""
-    deviance = np.full(len(pairs), np.nan)
-    betas = [np.zeros(len(sets.columns(one))) for _, one in pairs]
-    if sets.free == 1:
-        _side_by_side(sets, pairs, start, deviance, betas)
-    alone = defaultdict[int, list[int]](list)
-    for number in np.flatnonzero(np.isnan(deviance)).tolist():
-        alone[pairs[number][1]].append(number)
-    for one, numbers in alone.items():
-        columns, some = sets.columns(one), np.array([pairs[i][0] for i in numbers])
-        made = sets.fit(columns, some).coefficients
-        deviance[numbers] = sets.deviance(sets.linear(columns, some, made), some)
-        for i, beta in zip(numbers, made, strict=True):
-            betas[i] = beta[: len(columns)]  # unused for several classes
-    sizes = np.array([sets.size(one, fold) for fold, one in pairs])
-    folds = np.array([fold for fold, _ in pairs], dtype=np.intp)
-    return deviance + sets.price[folds] * sizes, betas
+    made, betas = np.empty(len(pairs)), [NOWHERE] * len(pairs)
+    for some, place, beta, loss, _ in _solutions(sets, pairs, start):
+        folds = np.array([pairs[i][0] for i in some])
+        sizes = [sets.size(pairs[i][1], pairs[i][0]) for i in some]
+        made[some] = sets.deviance(loss, folds) + sets.price[folds] * sizes
+        for i, near in zip(some.tolist(), zip(place, beta, strict=True), strict=True):
+            betas[i] = near
+    return made, betas
 
 
-def _side_by_side(
-    sets: Sets, pairs: Pairs, start: Matrix, deviance: Matrix, betas: list[Matrix]
-) -> None:
-    """Fit all pairs together, in place, by Newton's steps.
+def _solutions(
+    sets: Sets, pairs: Pairs, start: Matrix
+) -> Iterator[tuple[Numbers, Numbers, Matrix, Matrix, Any]]:
+    """Fit pairs side by side, from coefficients near and else from 0.
 
-    Those that do not settle, as under separation, are left.
+    Yields
+    ------
+    some : numpy.ndarray of int, shape (m,)
+        The pairs.
+    place, beta : numpy.ndarray, shape (m, q)
+        Their coefficients, and where these are in ``start``.
+    loss : numpy.ndarray, shape (m,)
+        Minus their log-likelihoods, up to a negligible gain.
+    problem : Objective
     """
-    left = [i for i, (fold, _) in enumerate(pairs) if fold not in sets.lacking]
-    left.sort(key=lambda i: len(betas[i]))
-    n = len(sets.records.X)
-    step = max(1, CELLS // (n * max(map(len, betas), default=1)))
-    for begin in range(0, len(left), step):
-        some = left[begin : begin + step]
+    near = [i for i, (fold, _) in enumerate(pairs) if fold not in sets.lacking]
+    left = [i for i, (fold, _) in enumerate(pairs) if fold in sets.lacking]
+    for some, place, problem in _batches(sets, [pairs[i] for i in near]):
+        some = np.array(near)[some]
+        beta = start[np.array([[pairs[i][0]] for i in some]), place]
+        loss, done = _newton(problem, beta, sets.is_gaussian)
+        left += some[~done].tolist()
+        if done.any():
+            yield some[done], place[done], beta[done], loss[done], problem.part(done)
+    # steps from 0 end under separation too, where the likelihood gains nothing more
+    enough = 0.0 if sets.is_gaussian else SETTLED
+    for some, place, problem in _batches(sets, [pairs[i] for i in left]):
+        beta = minimise(problem, enough).beta
+        loss = problem.loss(problem.linear(beta), beta)
+        yield np.array(left)[some], place, beta, loss, problem
+
+
+def _batches(sets: Sets, pairs: Pairs) -> Iterator[tuple[Numbers, Numbers, Any]]:
+    """Yield numbers of pairs, places of their coefficients, and their objectives."""
+    sizes = np.array([len(sets.columns(one)) for _, one in pairs], dtype=np.intp)
+    order = np.argsort(sizes, kind="stable")
+    step = max(1, CELLS // (len(sets.records.X) * int(sizes.max(initial=1))))
+    for begin in range(0, len(order), step):
+        some = order[begin : begin + step]
         folds = np.array([pairs[i][0] for i in some])
         columns = [sets.columns(pairs[i][1]) for i in some]
-        rows, begun, idle = sets.side_by_side(folds, columns, start)
-        with np.errstate(over="ignore", invalid="ignore"):
-            if sets.is_survival:
-                found, done = partial_newton(sets, rows, begun, folds, idle, SETTLED)
-            else:
-                eta, done = _newton(sets, rows, begun, folds, idle)
-                found = sets.deviance(eta[..., None], folds)
-                # fits of separated classes settle as well, where all records are as
-                # predicted
-                done &= sets.is_gaussian | (np.abs(eta).max(axis=1) < FARTHEST)
-        for row in np.flatnonzero(done).tolist():
-            deviance[some[row]] = found[row]
-            betas[some[row]] = begun[row, : len(betas[some[row]])]
+        rows, place, idle = sets.side_by_side(folds, columns)
+        for own, problem in sets.objectives(rows, folds, idle):
+            # the cut points of classes that a training set lacks are none
+            yield some[own], place[own, -problem.size[1] :], problem
 
 
 def _newton(
-    sets: Sets, rows: Matrix, beta: Matrix, folds: Numbers, idle: NDArray[np.bool_]
+    problem: Any, beta: Matrix, gaussian: bool
 ) -> tuple[Matrix, NDArray[np.bool_]]:
-    """Move coefficients in place; return linear predictors, and which have settled."""
-    y = np.broadcast_to(sets.outcome(folds), (len(rows), rows.shape[2]))
-    weights, gaussian = sets.weights[folds], sets.is_gaussian
-    eta = np.matmul(beta[:, None], rows)[:, 0]
-    if sets.records.offset is not None:
-        eta += sets.records.offset
-    live, some, done = np.arange(len(rows)), rows, np.zeros(len(rows), dtype=bool)
-    for step in range(STEPS):
-        own = weights[live]
-        mean = eta[live] if gaussian else expit(eta[live])
-        variance = own if gaussian else own * mean * (1 - mean)
-        gradient = np.matmul(some, (own * (y[live] - mean))[:, :, None])
-        hessian = np.matmul(some * variance[:, None], some.swapaxes(1, 2))
-        hessian += idle[live][:, :, None] * np.eye(rows.shape[1])
-        try:
-            move = np.linalg.solve(hessian, gradient)[:, :, 0]
-        except np.linalg.LinAlgError:  # a fit is separated
-            break
-        beta[live] += move
-        eta[live] += np.matmul(move[:, None], some)[:, 0]
-        # Newton's steps square the error; least squares need one, and one for rounding
-        gain = (move * gradient[:, :, 0]).sum(axis=1)
-        size = (own * (y[live] - mean) ** 2).sum(axis=1) * step if gaussian else 1.0
-        settled = gain < SETTLED * size
-        done[live[settled]] = True
-        if settled.all():
-            break
-        live = live[~settled]
-        some = rows[live]
-    return eta, done
+    """Move coefficients in place; return the losses, and which fits have settled."""
+    live, part, done = np.arange(len(beta)), problem, np.zeros(len(beta), dtype=bool)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(STEPS):
+            here = beta[live]
+            eta = part.linear(here)
+            gradient = part.gradient(eta, here)
+            move, well = solve_well(part.hessian(eta), gradient)
+            beta[live] = here + move
+            # Newton's steps square the error, and that for least squares is exact
+            scale = part.loss(eta, here) if gaussian else 1.0
+            near = well & ((move * gradient).sum(axis=1) < SETTLED * scale)
+            done[live[near]] = True
+            going = well & ~near
+            if not going.any():
+                break
+            if not going.all():
+                live, part = live[going], part.part(going)
+        return problem.loss(problem.linear(beta), beta), done
 
 
 # ---- bounds of the criterion without a term, which tell what need not be fitted ----
@@ -206,8 +208,6 @@ def _newton(
 
 ROUNDING = 1e-5  # more than the error of a deviance, and of its bound
 LOWEST = -1e99  # in place of minus infinity, whose product with 0 is undefined
-
-Pairs = list[tuple[int, int]]  # a training set and a set of terms each
 
 
 def least_criteria(sets: Sets, pairs: Pairs, found: list[int], start: Matrix) -> Matrix:
@@ -229,7 +229,7 @@ def least_criteria(sets: Sets, pairs: Pairs, found: list[int], start: Matrix) ->
     """
     bounds = np.full(len(pairs), -np.inf)
     dropped = [found[fold] & ~to for fold, to in pairs]
-    if sets.free > 1 or sets.is_gaussian or sets.is_survival or not any(dropped):
+    if not isinstance(sets.family, TwoClasses) or not any(dropped):
         return bounds
     if sets.records.offset is not None:
         return bounds
@@ -268,7 +268,8 @@ def _entropies(
     from scipy.special import entr
 
     columns = [sets.columns(found[fold]) for fold in folds.tolist()]
-    rows, beta, idle = sets.side_by_side(folds, columns, start)
+    rows, place, idle = sets.side_by_side(folds, columns)
+    beta = start[folds[:, None], place]
     weights, one = sets.weights[folds], np.eye(rows.shape[1])
     mean = expit(np.matmul(beta[:, None], rows)[:, 0])
     variance = mean * (1 - mean)
@@ -317,14 +318,19 @@ def eliminated(sets: Sets) -> list[int]:
 def _without(sets: Sets, start: int, some: Numbers) -> list[int]:
     from scipy.special import chdtrc
 
-    columns, terms = sets.columns(start), sets.rule.terms
-    beta = sets.fit(columns, some).coefficients
-    information = _information(sets, columns, some, beta)
-    pull = np.einsum("mij,mj->mi", information, beta)
-    places = {i: np.searchsorted(columns, terms[i].columns) for i in members(start)}
+    beta, information = _quadratics(sets, start, some)
+    pull, terms = np.einsum("mij,mj->mi", information, beta), sets.rule.terms
+    # the column of each coefficient; cut points are intercepts
+    columns = np.tile(sets.columns(start), sets.free)
+    columns = np.append(np.full(sets.cuts, sets.intercept), columns)
+    places = {
+        i: np.flatnonzero(np.isin(columns, terms[i].columns)) for i in members(start)
+    }
     found, live = [start] * len(some), np.arange(len(some))
     while len(live):
-        inside = np.array([np.isin(columns, sets.columns(found[i])) for i in live])
+        inside = np.array(
+            [np.isin(columns, sets.determined(found[i], some[i])) for i in live]
+        )
         both = inside[:, :, None] & inside[:, None, :]
         own = np.where(both, information[live], np.eye(len(columns)))
         covariance = np.linalg.inv(own)
@@ -333,7 +339,10 @@ def _without(sets: Sets, start: int, some: Numbers) -> list[int]:
         for i, place in places.items():
             b, V = at[:, place], covariance[:, place[:, None], place]
             solved = np.linalg.solve(V, b[:, :, None])[..., 0]
-            p[:, i] = chdtrc(len(place), (b * solved).sum(axis=1))
+            df = inside[:, place].sum(axis=1)
+            # terms without a parameter, as of an empty level, go first
+            found_p = chdtrc(np.maximum(df, 1), (b * solved).sum(axis=1))
+            p[:, i] = np.where(df > 0, found_p, 2.0)
         going = []
         for row, fold in enumerate(live.tolist()):
             may = np.array(droppable(found[fold], sets.forced, terms), dtype=np.intp)
@@ -345,18 +354,26 @@ def _without(sets: Sets, start: int, some: Numbers) -> list[int]:
     return found
 
 
-def _information(sets: Sets, columns: Numbers, some: Numbers, beta: Matrix) -> Matrix:
-    if sets.is_survival:
-        every = sets.records.X if sets.matrices is None else sets.matrices[some]
-        return partial_information(sets, every[..., columns], beta, some, columns)
-    eta, weights = sets.linear(columns, some, beta)[..., 0], sets.weights[some]
-    if sets.is_gaussian:
-        squares = (weights * (sets.outcome(some) - eta) ** 2).sum(axis=1)
-        weights = weights * ((sets.count[some] - len(columns)) / squares)[:, None]
-    else:
-        small = np.exp(-np.abs(eta))
-        weights = weights * small / (1 + small) ** 2
-    if sets.matrices is None:
-        return information_of(sets.records.X[:, columns], weights)
-    X = sets.matrices[some][:, :, columns]
-    return np.asarray(np.matmul((X * weights[:, :, None]).swapaxes(1, 2), X))
+def _quadratics(sets: Sets, chosen: int, some: Numbers) -> tuple[Matrix, Matrix]:
+    """Return the coefficients of a set in some training sets, and their information.
+
+    That on coefficients that a training set lacks is 1. Training sets that the set
+    separates are noted: their Wald tests say nothing (Hauck & Donner 1977).
+    """
+    size = sets.cuts + sets.free * len(sets.columns(chosen))
+    beta, made = np.zeros((len(some), size)), np.tile(np.eye(size), (len(some), 1, 1))
+    near = sets.zeros()
+    for part in np.split(np.arange(len(some)), [1]):  # others are near the first
+        pairs = [(fold, chosen) for fold in some[part].tolist()]
+        for own, place, found, loss, problem in _solutions(sets, pairs, near):
+            information = problem.hessian(problem.linear(found))
+            if sets.is_gaussian:
+                rest = sets.count[some[part[own]]] - size
+                information *= (rest / (2 * loss))[:, None, None]
+            own, last = part[own], size - found.shape[1]
+            beta[own, last:], made[own, last:, last:] = found, information
+            near[:, place[0]] = found[0]
+            far = some[own[~sets.moderate(problem, found)]]
+            if len(far):
+                sets.apart[far] = sets.fit(sets.columns(chosen), far).separated
+    return beta, made

@@ -17,15 +17,21 @@ from numpy.typing import NDArray
 from statcv.errors import ArgumentError, ModelError, suggestion
 from statcv.formula import Design, Learnt, is_offset
 from statcv.models.base import Matrix, Model, TrainingSet
+from statcv.models.batched.blocks import Block
 from statcv.models.batched.cox import free_columns, problems
+from statcv.models.batched.cumulative import CumulativeOdds
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.partial_likelihood import PartialLikelihoods
+from statcv.models.batched.problem import Problem
 from statcv.models.batched.risk_sets import count_strata
-from statcv.models.families import width_of
-from statcv.models.likelihood import Gaussian
+from statcv.models.batched.separate import Penalised
+from statcv.models.counts import Dispersed, NegativeBinomial, counted
+from statcv.models.families import Family, family_of, width_of
+from statcv.models.likelihood import CumulativeLogit, Gaussian, LogLinear
 from statcv.models.linear import Linear
 from statcv.models.logit import mean_of
+from statcv.numeric.newton import minimise
 
 # ---- the terms of a formula ----
 
@@ -131,6 +137,8 @@ if TYPE_CHECKING:
     from statcv.models.selection.rules import Selection
 
 Numbers = NDArray[np.intp]
+DEPENDENT = 1e-10  # length of a column of length 1 beside others, if they determine it
+PERFECT = 1e-20  # share of the sum of squares that rounding leaves of a perfect fit
 
 
 @dataclass(eq=False)
@@ -141,9 +149,13 @@ class Sets:
     ----------
     rule : Selection
     records : TrainingSet
+        All records.
     folds : Folds
+        The training sets, with matrices learnt together if terms are.
     forced : int
         The set of terms in every model.
+    apart : numpy.ndarray of bool, shape (folds,)
+        Which training sets the model of all terms separates, if its tests choose.
     """
 
     rule: Selection
@@ -151,6 +163,11 @@ class Sets:
     folds: Folds
     forced: int
     _places: dict[int, Numbers] = field(default_factory=dict)
+    apart: NDArray[np.bool_] = field(init=False)
+    _moves: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.apart = np.zeros(len(self), dtype=bool)
 
     def __len__(self) -> int:
         return len(self.folds)
@@ -160,18 +177,22 @@ class Sets:
         if chosen in self._places:
             return self._places[chosen]
         found = [c for i in members(chosen) for c in self.rule.terms[i].columns]
-        assert self.records.intercept is not None
-        every = np.array([self.records.intercept, *found], dtype=np.intp)
+        every = np.array([self.intercept, *found], dtype=np.intp)
         self._places[chosen] = np.sort(every)
         return self._places[chosen]
 
+    @cached_property
+    def intercept(self) -> int:
+        """The column of the intercept."""
+        assert self.records.intercept is not None
+        return self.records.intercept
+
     def fit(self, columns: Numbers, some: Numbers) -> FoldFits:
-        """Fit some training sets to some columns."""
+        """Fit some training sets to some columns, with coefficients as in `layout`."""
         records, folds = self.records, self.folds.chosen(some)
         if isinstance(folds.matrices, Learnt):
             folds = replace(folds, matrices=folds.matrices.of_columns(columns))
-        assert records.intercept is not None
-        intercept = int(np.searchsorted(columns, records.intercept))
+        intercept = int(np.searchsorted(columns, self.intercept))
         part = replace(
             records,
             X=np.ascontiguousarray(records.X[:, columns]),
@@ -185,57 +206,154 @@ class Sets:
         if fitted is None:  # as for more columns than are fitted together
             made = FoldFits.empty(len(some), self.free * len(columns))
             return made.refit(model, part, folds)
-        beta = np.asarray(fitted.coefficients)
-        if self.is_survival and fitted.linear is not None:
-            beta = fitted.linear.coefficients  # with that of the intercept
-        beta = np.nan_to_num(beta)
         none = np.zeros(len(some), dtype=bool)
+        assert fitted.linear is not None
+        if self.cuts or self.is_survival or self.is_dispersed:
+            beta = fitted.linear.coefficients  # (m, q), or (m, q, cuts)
+        else:
+            beta = np.nan_to_num(np.asarray(fitted.coefficients))
+        if self.cuts:
+            slopes = np.delete(beta[:, :, 0], intercept, axis=1)
+            slopes = np.insert(slopes, intercept, 0.0, axis=1)
+            beta = np.column_stack([beta[:, intercept], slopes])
         return FoldFits(beta, fitted.converged, fitted.separated, none)
 
-    @property
+    # ---- the likelihood ----
+
+    @cached_property
+    def is_single(self) -> bool:
+        """Whether coefficients of a single linear predictor are all that is fitted."""
+        return self.free == 1 and not (self.is_ordered or self.is_dispersed)
+
+    @cached_property
+    def likelihood(self) -> Any:
+        """The likelihood of the regression."""
+        return self.rule.model.capabilities.likelihood
+
+    @cached_property
     def is_gaussian(self) -> bool:
         """Whether the likelihood is that of least squares."""
-        return isinstance(self.rule.model.capabilities.likelihood, Gaussian)
+        return isinstance(self.likelihood, Gaussian)
 
-    @property
+    @cached_property
     def is_survival(self) -> bool:
         """Whether the likelihood is the partial one of times to an event."""
         return self.records.kind == "survival"
 
-    @property
+    @cached_property
+    def is_dispersed(self) -> bool:
+        """Whether a dispersion of counts is estimated."""
+        return isinstance(self.rule.model, NegativeBinomial)
+
+    @cached_property
+    def cuts(self) -> int:
+        """The number of cut points of ordered classes; 0 without order."""
+        return self.records.n_classes - 1 if self.is_ordered else 0
+
+    @cached_property
+    def is_ordered(self) -> bool:
+        """Whether classes are ordered."""
+        return isinstance(self.likelihood, CumulativeLogit)
+
+    @cached_property
     def free(self) -> int:
-        """The number of linear predictors that are fitted."""
-        return max(width_of(self.records) - 1, 1)
+        """The number of linear predictors with coefficients of their own."""
+        return 1 if self.is_ordered else max(width_of(self.records) - 1, 1)
 
-    def deviance(self, eta: Matrix, some: Numbers) -> Matrix:
-        """Return minus twice the log-likelihood, as R's ``extractAIC`` has it."""
-        if self.is_survival:
-            return partial_deviance(self, eta, some)
-        y, weights = self.outcome(some), self.weights[some]
-        if self.is_gaussian:
-            squares = (weights * (y - eta[..., 0]) ** 2).sum(axis=1)
-            return np.asarray(self.count[some] * np.log(squares / self.count[some]))
-        if self.free == 1:
-            loss = np.logaddexp(0.0, eta[..., 0]) - y * eta[..., 0]
-        else:
-            every = np.concatenate([np.zeros_like(eta[..., :1]), eta], axis=2)
-            own = np.take_along_axis(
-                every, np.broadcast_to(y, eta.shape[:2])[..., None], axis=2
-            )
-            loss = np.logaddexp.reduce(every, axis=2) - own[..., 0]
-        return np.asarray(2 * (weights * loss).sum(axis=1))
+    def layout(self, columns: Numbers, width: int) -> Numbers:
+        """Return where the coefficients of columns are among those of all.
 
-    def linear(self, columns: Numbers, some: Numbers, beta: Matrix) -> Matrix:
-        """Return the linear predictors of all records, shape (m, n, free).
+        Coefficients stand class by class, and after the cut points of ordered classes.
 
-        Those of times to an event are without the offset.
+        Parameters
+        ----------
+        columns : numpy.ndarray of int, shape (q,), or (m, q)
+        width : int
+            The number of all columns.
+
+        Returns
+        -------
+        numpy.ndarray of int, shape (coefficients,), or (m, coefficients)
         """
-        beta, offset = beta.reshape(len(some), self.free, -1), self.records.offset
-        if self.matrices is None:
-            eta = np.asarray(beta @ self.records.X[:, columns].T).swapaxes(1, 2)
-            return eta if offset is None or self.is_survival else eta + offset[:, None]
-        X = self.matrices[some][:, :, columns]
-        return np.asarray(np.matmul(X, beta.swapaxes(1, 2)))
+        starts = self.cuts + width * np.arange(self.free)
+        each = [columns + start for start in starts.tolist()]
+        heads = np.broadcast_to(np.arange(self.cuts), (*columns.shape[:-1], self.cuts))
+        return np.concatenate([heads, *each], axis=-1)
+
+    @cached_property
+    def family(self) -> Family:
+        """The log-likelihood of the outcomes, unless they are times or ordered."""
+        kinds = {Gaussian: "continuous", LogLinear: "count"}
+        kind = kinds.get(type(self.likelihood), self.records.kind)
+        none = np.zeros(self.records.X.shape[1])
+        return family_of(replace(self.records, kind=kind), none)
+
+    def objectives(
+        self, rows: Matrix, folds: Numbers, idle: NDArray[np.bool_]
+    ) -> Iterator[tuple[Numbers, Any]]:
+        """Yield training sets, as places in ``folds``, and minus their log-likelihoods.
+
+        Parameters
+        ----------
+        rows : numpy.ndarray, shape (m, q, n)
+            The columns of each fit as rows.
+        folds : numpy.ndarray of int, shape (m,)
+            The training set of each.
+        idle : numpy.ndarray of bool, shape (m, q)
+            Rows without a coefficient: a ridge determines it, as 0.
+        """
+        X, ridge = rows.swapaxes(1, 2), idle.astype(float)
+        if self.is_survival:
+            for own, problem in partial_likelihoods(self, folds, X):
+                yield own, replace(problem, ridge=ridge[own])
+            return
+        every, weights = np.arange(len(folds)), self.weights[folds]
+        if self.is_ordered:
+            y = np.broadcast_to(self.outcome(folds), weights.shape).astype(np.intp)
+            yield every, CumulativeOdds.of(X, y, weights, self.cuts + 1, ridge)
+            return
+        family, outcome = self.family, self.folds.outcome
+        if outcome is not None:
+            family = family.chosen(outcome[folds])
+        kind = Dispersed if self.is_dispersed else Penalised
+        block, strengths = Block.of_counts(weights), np.tile(ridge, self.free)
+        yield every, kind(Problem(X, None, family, block, None, strengths[:, None]))
+
+    def zeros(self) -> Matrix:
+        """Return coefficients of all columns and one of zeros, all of them 0."""
+        width = self.records.X.shape[1] + 1
+        return np.zeros((len(self), self.cuts + self.free * width))
+
+    def moderate(self, problem: Any, beta: Matrix) -> NDArray[np.bool_]:
+        """Return which fits are not separated for sure."""
+        eta = problem.linear(beta)
+        if self.is_survival or self.is_ordered:
+            return np.asarray(~problem.extreme(eta))
+        family = problem.problem.family
+        return np.asarray(family.spread(eta).max(axis=1) < family.moderate)
+
+    def theta(self, beta: Matrix) -> Matrix:
+        """Return theta of each training set, by coefficients of all columns."""
+        every, columns = np.arange(len(self)), np.arange(self.records.X.shape[1])
+        rows, _, idle = self.side_by_side(every, [columns] * len(self))
+        ((_, problem),) = self.objectives(rows, every, idle)
+        family = problem.at(problem.linear(beta)).problem.family
+        with np.errstate(divide="ignore"):
+            return np.asarray(1 / family.dispersion[:, 0, 0])
+
+    def deviance(self, loss: Matrix, folds: Numbers) -> Matrix:
+        """Return minus twice the log-likelihood, as R's ``extractAIC`` has it."""
+        if not self.is_gaussian:
+            return 2 * loss
+        squares = np.maximum(2 * loss, PERFECT * self.spread[folds])
+        return np.asarray(self.count[folds] * np.log(squares / self.count[folds]))
+
+    @cached_property
+    def spread(self) -> Matrix:
+        """The sum of squares of the outcome about its mean, in each training set."""
+        y, W = self.outcome(np.arange(len(self))), self.weights
+        mean = (W * y).sum(axis=1) / W.sum(axis=1)
+        return np.asarray((W * (y - mean[:, None]) ** 2).sum(axis=1))
 
     # ---- the training sets ----
 
@@ -270,19 +388,31 @@ class Sets:
 
     def moves(self, fold: int, here: int) -> list[int]:
         """Return the sets that a training set compares with one."""
-        terms, direction, made = self.rule.terms, self.rule.direction, list[int]()
-        if direction != "forward":
-            made += [here ^ 1 << i for i in droppable(here, self.forced, terms)]
-        if direction != "backward":
-            made += [here | 1 << i for i in addable(here, self.upper[fold], terms)]
-        return made
+        key = here, self.upper[fold]
+        if key not in self._moves:
+            terms, direction, made = self.rule.terms, self.rule.direction, list[int]()
+            if direction != "forward":
+                made += [here ^ 1 << i for i in droppable(here, self.forced, terms)]
+            if direction != "backward":
+                made += [here | 1 << i for i in addable(*key, terms)]
+            self._moves[key] = made
+        return self._moves[key]
 
     def size(self, chosen: int, fold: int) -> int:
         """Return the number of parameters of a set in a training set."""
         columns = self.columns(chosen)
+        rank = len(columns)
+        if fold in self.lacking:
+            rank = int(np.linalg.matrix_rank(self._rows(fold)[:, columns]))
+        return self.free * rank + self.cuts - self.is_ordered
+
+    def determined(self, chosen: int, fold: int) -> Numbers:
+        """Return the columns of a set that others before them do not determine."""
+        columns = self.columns(chosen)
         if fold not in self.lacking:
-            return len(columns) * self.free
-        return self.free * int(np.linalg.matrix_rank(self._rows(fold)[:, columns]))
+            return columns
+        triangle = np.linalg.qr(self._rows(fold)[:, columns], mode="r")
+        return columns[np.abs(np.diag(triangle)) > DEPENDENT]
 
     def _rows(self, fold: int) -> Matrix:
         """Return the matrix of a training set, in units of its columns."""
@@ -311,18 +441,42 @@ class Sets:
         free = [i for i in range(len(terms)) if not self.forced >> i & 1]
         columns = np.array([terms[i].columns[0] for i in free])
         X, W = self.records.X[:, columns], self.weights
-        total = W.sum(axis=1)[:, None]
-        y = self.outcome(np.arange(len(self)))
-        y = martingale_residuals(self) if self.is_survival else y
-        y = np.broadcast_to(y, W.shape).astype(float)
-        y = y - (W * y).sum(axis=1, keepdims=True) / total
         X = X - X.mean(axis=0)  # so that sums of squares keep their digits
-        square, product = W @ X**2 - (W @ X) ** 2 / total, (W * y) @ X
-        share = np.divide(
-            product**2, square, out=np.zeros_like(square), where=square > 0
-        )
+        square = W @ X**2 - (W @ X) ** 2 / W.sum(axis=1)[:, None]
+        share = np.zeros_like(square)
+        for score, size in self.scores(X):
+            share += score**2 / size[:, None]
+        share = np.divide(share, square, out=share, where=square > 0)
+        share[square <= 0] = 0.0  # a constant column
         best = np.argsort(-share, axis=1, kind="stable")[:, :screen]
         return [self.forced | sum(1 << free[i] for i in own) for own in best.tolist()]
+
+    def scores(self, X: Matrix) -> Iterator[tuple[Matrix, Matrix]]:
+        """Yield the scores of columns in the model of no term, (folds, q), and a size.
+
+        Those of several classes are of one class after the other, and its weight.
+        """
+        every, weights = np.arange(len(self)), self.weights
+        one = np.ones(len(self))
+        if self.is_survival:
+            made = np.zeros((len(self), X.shape[1]))
+            alike = np.broadcast_to(X, (len(self), *X.shape))
+            for own, problem in partial_likelihoods(self, every, alike):
+                none = made[own]
+                made[own] = problem.gradient(problem.linear(none), none)
+            yield made, one
+            return
+        rows = np.broadcast_to(1.0, (len(self), 1, len(X)))
+        ((_, problem),) = self.objectives(rows, every, one[:, None] == self.is_ordered)
+        eta = problem.linear(minimise(problem).beta)
+        if self.is_ordered:
+            yield problem.slopes(eta)[0].sum(axis=0) @ X, one
+            return
+        made = problem.at(eta) if self.is_dispersed else problem
+        made.problem.family.pull(eta)
+        for k, residual in enumerate(eta.swapaxes(0, 1)):
+            of_class = weights * (self.outcome(every) == k)
+            yield (weights * residual) @ X, one if self.free == 1 else of_class.sum(1)
 
     def check_size(self) -> None:
         """Refuse training sets that have no more records than columns."""
@@ -331,6 +485,12 @@ class Sets:
         lacking = np.flatnonzero(records <= size)
         if len(lacking):
             worst = lacking[0]
+            if self.rule.screen is not None:
+                raise ModelError(
+                    f"screen={self.rule.screen} leaves {size[worst]} columns with the "
+                    "intercept and keep=, which cannot be compared in a training set "
+                    f"of {records[worst]} records; give a smaller number."
+                )
             raise ModelError(
                 f"terms of {size[worst]} columns cannot be compared in a training set "
                 f"of {records[worst]} records: give fewer terms, or let each training "
@@ -355,31 +515,37 @@ class Sets:
         return columns
 
     def side_by_side(
-        self, folds: Numbers, columns: list[Numbers], start: Matrix
-    ) -> tuple[Matrix, Matrix, NDArray[np.bool_]]:
+        self, folds: Numbers, columns: list[Numbers]
+    ) -> tuple[Matrix, Numbers, NDArray[np.bool_]]:
         """Return columns of each fold as rows, and zeros up to their largest number.
 
-        With them are the coefficients in ``start``, and which rows are of no column.
+        With them are the places of their coefficients among those of all columns and
+        one of zeros, and which rows have no coefficient.
         """
-        place = np.full((len(folds), max(map(len, columns))), start.shape[1] - 1)
+        width = self.records.X.shape[1] + 1
+        place = np.full((len(folds), max(map(len, columns))), width - 1)
         for row, own in enumerate(columns):
             place[row, : len(own)] = own
         at = np.zeros_like(folds) if self.matrices is None else folds
-        idle = place == start.shape[1] - 1
+        idle = place == width - 1
         if self.is_survival:
             idle = ~np.isin(place, free_columns(self.records))
-        return self.padded[at[:, None], place], start[folds[:, None], place], idle
+        elif self.is_ordered:
+            idle |= place == self.intercept
+        return self.padded[at[:, None], place], self.layout(place, width), idle
 
 
 def mean_by(model: Model, kind: str) -> Callable[[Matrix], Matrix]:
     """Return the function from linear predictors to predictions."""
+    likelihood = model.capabilities.likelihood
+    if isinstance(likelihood, LogLinear):
+        return counted
+    if isinstance(likelihood, CumulativeLogit):
+        return likelihood.mean
     return np.asarray if isinstance(model, Linear) else mean_of(kind)
 
 
 # ---- partial likelihoods ----
-
-
-STEPS = 8  # largest number of Newton's steps from a fit to one term more or less
 
 
 def partial_likelihoods(
@@ -402,85 +568,11 @@ def partial_likelihoods(
         yield places, problem
 
 
-def partial_deviance(sets: Sets, eta: Matrix, some: Numbers) -> Matrix:
-    """Return minus twice the log partial likelihoods, by predictors (m, n, 1)."""
-    made = np.empty(len(some))
-    for own, problem in partial_likelihoods(sets, some, eta):
-        one = np.ones((len(own), 1))
-        made[own] = 2 * problem.loss(problem.linear(one), one)
-    return made
-
-
-def partial_newton(
-    sets: Sets,
-    rows: Matrix,
-    beta: Matrix,
-    folds: Numbers,
-    idle: NDArray[np.bool_],
-    settled: float,
-) -> tuple[Matrix, NDArray[np.bool_]]:
-    """Move coefficients in place until a step gains less than ``settled``.
-
-    Returns
-    -------
-    deviance : numpy.ndarray, shape (m,)
-    done : numpy.ndarray of bool, shape (m,)
-        Which have settled where hazards do not differ by orders of magnitude.
-    """
-    deviance, done = np.full(len(rows), np.nan), np.zeros(len(rows), dtype=bool)
-    for own, every in partial_likelihoods(sets, folds, rows.swapaxes(1, 2)):
-        live, problem = own, replace(every, ridge=idle[own].astype(float))
-        for _ in range(STEPS):
-            eta = problem.linear(beta[live])
-            gradient = problem.gradient(eta, beta[live])
-            try:
-                move = np.linalg.solve(problem.hessian(eta), gradient[:, :, None])
-            except np.linalg.LinAlgError:  # hazards are monotone
-                break
-            beta[live] += move[:, :, 0]
-            near = (move[:, :, 0] * gradient).sum(axis=1) < settled
-            done[live[near]] = True
-            live, problem = live[~near], problem.part(~near)
-            if not len(live):
-                break
-        eta = every.linear(beta[own])
-        done[own] &= ~every.extreme(eta)
-        deviance[own] = 2 * every.loss(eta, beta[own])
-    return deviance, done
-
-
-def partial_information(
-    sets: Sets, X: Matrix, beta: Matrix, some: Numbers, columns: Numbers
-) -> Matrix:
-    """Return the information on columns; that on those without a coefficient is 1."""
-    made = np.empty((len(some), X.shape[-1], X.shape[-1]))
-    centred = X - X.mean(axis=-2, keepdims=True)
-    for own, problem in partial_likelihoods(sets, some, centred):
-        made[own] = problem.hessian(problem.linear(beta[own]))
-    none = np.flatnonzero(~np.isin(columns, free_columns(sets.records)))
-    made[:, none, none] = 1.0
-    return made
-
-
-def martingale_residuals(sets: Sets) -> Matrix:
-    """Return those of the model without covariates, (folds, n).
-
-    Their products with a covariate sum to its score, as residuals of a mean do.
-    """
-    every, n = np.arange(len(sets)), len(sets.records.X)
-    made = np.empty((len(sets), n))
-    for own, problem in partial_likelihoods(sets, every, np.zeros((n, 1))):
-        weights, at = problem.weights, problem.sets
-        residual = -problem.expected(problem.jumps(np.zeros_like(weights)))
-        residual[:, at.dead] += weights[:, at.dead]
-        made[own[:, None], at.order] = residual / np.where(weights > 0, weights, 1.0)
-    return made
-
-
 def baselines(sets: Sets, beta: Matrix) -> tuple[Matrix, Matrix]:
     """Return the constants and baselines of `CoxFits`, of coefficients (folds, p)."""
     every, centre = np.arange(len(sets)), sets.records.centre
-    eta = sets.linear(np.arange(beta.shape[1]), every, beta)
+    X = sets.records.X if sets.matrices is None else sets.matrices
+    eta = np.matmul(X, beta[:, :, None]) if X.ndim > 2 else (beta @ X.T)[:, :, None]
     constant = -eta.mean(axis=1)[:, 0] if centre is None else -beta @ centre
     horizons = sets.records.horizons
     baseline = np.empty((len(sets), count_strata(sets.records.names), len(horizons)))
