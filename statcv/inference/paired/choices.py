@@ -32,6 +32,7 @@ from statcv.inference.paired.records import (
 from statcv.inference.readable import Readable, metric_of
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+from statcv.models.selection import chooses_terms
 
 HALF = 0.5  # default threshold, from which on class 1 is predicted
 DEFAULTS = {
@@ -160,13 +161,19 @@ def _default_test(
     """Return the name of the default test: a function of scheme, metric and models.
 
     Return also the results of whose fits it is not known how they vary with records.
+    Those of models that choose terms are among them, as the derivatives of a choice are
+    those of all its terms, with which the model of all terms varies alike.
     """
     models = {name: one.scores for name, one in results.items() if name != without}
     fitted = [name for name, one in results.items() if not one.scores.external]
     fixed = tuple(
         name
         for name in fitted or results
-        if name != without and not infinitesimal_serves(models[name], metric, how)
+        if name != without
+        and (
+            chooses_terms(results[name].learner)
+            or not infinitesimal_serves(models[name], metric, how)
+        )
     )
     shared = all(corrected_serves(scores, metric, how) for scores in models.values())
     first, *others = results.values()

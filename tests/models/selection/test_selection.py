@@ -273,6 +273,24 @@ def test_the_default_interval_counts_all_terms_chosen_or_not(data):
     assert influence.shape[2] == 7
 
 
+def test_a_selection_is_compared_with_the_model_of_all_terms_by_its_folds(data):
+    formula = "y ~ a + b + c + d + e + f"
+    full = scv.cv(formula, data, k=4, seed=1)
+    chosen = scv.cv(formula, data, select="backward", k=4, seed=1)
+    net = full.update(model=Logit(C=0.1, l1_ratio=1.0))
+    # all terms vary alike in both, so that their derivatives would say little
+    for one in (chosen, net):
+        found = scv.compare(full=full, one=one)
+        assert found.method.name == "corrected_influence"
+        assert found.contrasts.fixed == ("one",)
+        asked = scv.compare(full=full, one=one, test="infinitesimal_jackknife")
+        assert asked.differences["se"].iloc[0] > 0
+        assert "measured" not in str(asked.summary(notes=True))
+    assert scv.compare(a=full, b=full.update(". ~ . - a")).method.name == (
+        "infinitesimal_jackknife"
+    )
+
+
 def test_bounds_are_unknown_where_separation_leaves_nothing_to_divide_by(
     data, monkeypatch
 ):
