@@ -628,7 +628,8 @@ def _measured(compared: Comparison) -> str | None:
     averaged = name in ("delong", "t")  # over repeats, which the study does not have
     if averaged and len(first.scores.by_repeat) > 1:
         return None
-    share, learners = float(first.design.y.mean()), [r.learner for r in results.values()]
+    share = float(first.design.y.mean())
+    learners = (result.learner for result in results.values())
     choosing = next(filter(chooses_terms, learners), None)
     if choosing is not None and name == "infinitesimal_jackknife":  # not the default
         return None
