@@ -291,6 +291,18 @@ def test_a_selection_is_compared_with_the_model_of_all_terms_by_its_folds(data):
     )
 
 
+def test_a_comparison_says_where_the_choice_counts_too_little(data):
+    formula, said = "y ~ a + b + c + d", "choose nearly the same terms"
+    for scheme, told in (("kfold", False), ("loocv", True), ("rloocv", True)):
+        full = scv.cv(formula, data, scheme=scheme, seed=1)
+        chosen = scv.cv(formula, data, select="backward", scheme=full.plan, seed=1)
+        found = scv.compare(full=full, chosen=chosen)
+        assert found.method.name == "corrected_influence"
+        assert (said in found.differences["caveat"].iloc[0]) == told
+        both = scv.compare(full=full, less=full.update(". ~ . - a"))
+        assert said not in both.differences["caveat"].iloc[0]
+
+
 def test_bounds_are_unknown_where_separation_leaves_nothing_to_divide_by(
     data, monkeypatch
 ):
