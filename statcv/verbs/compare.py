@@ -78,9 +78,10 @@ def compare(
     test : str, optional
         The test; by default the first of these that applies:
 
-        - ``"infinitesimal_jackknife"``, for models that maximise a likelihood, unless
-          they choose terms: a t test by the influence of each record on the difference,
-          which counts the variation of both fits to first order.
+        - ``"infinitesimal_jackknife"``, for models that maximise a likelihood: a t test
+          by the influence of each record on the difference, which counts the variation
+          of both fits to first order; if they choose terms, with at least the variance
+          of the next.
         - ``"corrected_influence"``, for rank metrics: the same with the fits as given,
           corrected for shared training records.
         - ``"delong"``, for auROC: paired curves, with the fits as given.

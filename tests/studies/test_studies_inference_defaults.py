@@ -88,7 +88,7 @@ def test_models_that_choose_terms_are_compared_and_permuted_in_more_data_sets(tm
     assert (table["data_sets"] == 5).all()
     areas = table.query("question == 'chosen' and metric == 'auroc'")
     assert (areas["truth"].abs() < 0.02).all()
-    assert {"default", "infinitesimal_jackknife"} <= set(areas["method"])
+    assert {"default", "corrected_influence"} <= set(areas["method"])
     tests = table[table["question"] == "permuted"]
     assert (tests["method"] == "permutation").all()
     assert tests["rejects"].between(0, 1).all()

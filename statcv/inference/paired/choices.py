@@ -34,6 +34,11 @@ from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.models.selection import chooses_terms
 
+VARIED = "infinitesimal_jackknife"
+CHOICE = (
+    "where terms are chosen, the variance is at least that of the corrected influence, "
+    "since models that share most terms vary alike, whatever is chosen"
+)
 HALF = 0.5  # default threshold, from which on class 1 is predicted
 DEFAULTS = {
     "binary": "auroc",
@@ -121,7 +126,8 @@ def contrast(
             f"reference={reference!r} is not among the results: {', '.join(results)}; "
             "'null' is the model without predictors." + suggestion(reference, results)
         )
-    first = next(iter(results.values()))
+    every = [*results.values()]
+    first = every[0]
     chosen = chosen_metric(first, metric)
     # the model without predictors has no threshold
     without = NULL if against_null(results, reference) else None
@@ -135,6 +141,8 @@ def contrast(
     if test is None:
         test, fixed = _default_test(results, chosen, way, without)
     method = paired_method(test, chosen)
+    if method.name == VARIED and any(chooses_terms(one.learner) for one in every):
+        method = replace(method, assumes=f"{method.assumes}; {CHOICE}")
     if all(one.external for one in scores):
         method = replace(method, assumes=method.of_others)
     found = Contrasts(
@@ -161,19 +169,13 @@ def _default_test(
     """Return the name of the default test: a function of scheme, metric and models.
 
     Return also the results of whose fits it is not known how they vary with records.
-    Those of models that choose terms are among them, as the derivatives of a choice are
-    those of all its terms, with which the model of all terms varies alike.
     """
     models = {name: one.scores for name, one in results.items() if name != without}
     fitted = [name for name, one in results.items() if not one.scores.external]
     fixed = tuple(
         name
         for name in fitted or results
-        if name != without
-        and (
-            chooses_terms(results[name].learner)
-            or not infinitesimal_serves(models[name], metric, how)
-        )
+        if name != without and not infinitesimal_serves(models[name], metric, how)
     )
     shared = all(corrected_serves(scores, metric, how) for scores in models.values())
     first, *others = results.values()

@@ -226,7 +226,8 @@ class Contrasts(Printed):
             caveats.append(pooling_caveat(a, b))
         choosing = [r.scores for r in (a, b) if chooses_terms(r.learner)]
         alike = any(shared_training(one) > NEARLY_TWICE for one in choosing)
-        if alike and self.method.name != "corrected_jackknife":  # which chooses again
+        both_have = {*a.design.names} & {*b.design.names} - {"Intercept"}
+        if alike and both_have and self.method.name in BY_INFLUENCE:
             caveats.append(CHOSEN_ALIKE)
         refits = [r.learner.capabilities.refits for r in self.results.values()]
         if against_null(self.results, self.reference) and all(refits):
@@ -298,8 +299,11 @@ class Contrasts(Printed):
             one.renumbered(self.records.numbers(name), units)
             for name, one in zip((first, second), both, strict=True)
         ]
-        inflated = 1.0
-        if self.method.name == "corrected_influence":
+        inflated, models = 1.0, [self.results[n].learner for n in (first, second)]
+        varied = self.method.name == "infinitesimal_jackknife"
+        # models that share most terms vary alike with them, whatever is chosen
+        chosen = varied and any(map(chooses_terms, models))
+        if chosen or self.method.name == "corrected_influence":
             each = [shared_training(self.records.scores[n]) for n in (first, second)]
             # two folds share training records, by which their values correlate
             inflated = max(each)

@@ -631,8 +631,6 @@ def _measured(compared: Comparison) -> str | None:
     share = float(first.design.y.mean())
     learners = (result.learner for result in results.values())
     choosing = next(filter(chooses_terms, learners), None)
-    if choosing is not None and name == "infinitesimal_jackknife":  # not the default
-        return None
     about = how, name, share, compared.metric.name, choosing
     return measured_comparison(first.plan, *about)
 

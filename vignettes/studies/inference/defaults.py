@@ -177,8 +177,8 @@ def _differences(cell: Cell, data: pd.DataFrame, number: int) -> list[dict[str, 
         ("auroc", "corrected_t", "per_fold", "corrected_t"),
     ]
     if cell.model in CHOOSING:
-        varied = "infinitesimal_jackknife"
-        tests += [("brier", "default", None, None), ("auroc", varied, None, varied)]
+        given = "corrected_influence"
+        tests += [("brier", "default", None, None), ("auroc", given, None, given)]
     elif cell.model not in SLOW and cell.shape.n <= LARGEST:
         tests.append(("auroc", "corrected_jackknife", None, "corrected_jackknife"))
     rows = []
