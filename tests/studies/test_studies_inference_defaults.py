@@ -47,6 +47,7 @@ def test_cells_name_their_files_apart():
 @pytest.mark.slow
 def test_a_small_study_does_not_depend_on_the_processes(tmp_path):
     asked = {"questions": ["interval"], "populations": ["uniform"], "seed": 5}
+    asked["models"] = ["ridge", "unpenalised"]
     one = run_defaults(2, directory=tmp_path / "one", n_jobs=1, **asked)
     two = run_defaults(2, directory=tmp_path / "two", n_jobs=2, **asked)
     pd.testing.assert_frame_equal(one, two)
@@ -136,9 +137,23 @@ def test_the_default_interval_covers_where_terms_are_chosen_in_every_training_se
     assert set(areas["population"]) == {"strong signal", "noise"}
     # where a fold may have no event, areas are pooled
     pooled = stored("defaults").query("model in @CHOOSING and metric == 'auroc'")
-    pooled = pooled[pooled["how"] == "pooled"]
+    pooled = pooled[(pooled["how"] == "pooled") & (pooled["question"] == "interval")]
     assert set(pooled["population"]) == {"rare"}
     assert (pooled["covers"] > 0.92).all()
+
+
+def test_tests_and_comparisons_of_choices_keep_their_size():
+    table = stored("defaults").query("model in @CHOOSING and metric == 'auroc'")
+    table = table[table["method"].isin(["default", "permutation"])]
+    useless = table["population"].str.contains("useless")
+    sizes = table[(table["question"] == "equal") | useless]
+    for question, highest in (("permuted", 0.06), ("equal", 0.05), ("chosen", 0.06)):
+        own = sizes[sizes["question"] == question]
+        share = np.average(own["rejects"], weights=own["data_sets"])
+        assert share <= highest, question
+        assert (own["rejects"] - 2 * own["rejects_se"] <= 0.05).all(), question
+    compared = table[table["question"].isin(["equal", "nested", "chosen"])]
+    assert (compared["covers"] + 2 * compared["covers_se"] >= 0.95).all()
 
 
 def test_the_default_interval_covers_for_cox_regression():
@@ -178,5 +193,5 @@ def test_the_default_test_loses_at_most_a_fifth_of_the_power_of_delongs():
 
 
 def test_an_unknown_population_is_named_with_those_there_are():
-    with pytest.raises(ArgumentError, match="there are equal of equicorrelated; "):
+    with pytest.raises(ArgumentError, match="; equal of equicorrelated; "):
         run_defaults(2, questions=["equal"], populations=["skew"])
