@@ -321,19 +321,24 @@ def measured_size(plan: FoldPlan, how: str, method: str, share: float) -> str | 
 
 
 def measured_comparison(
-    plan: FoldPlan, how: str, test: str, share: float, metric: str = "auroc"
+    plan: FoldPlan,
+    how: str,
+    test: str,
+    share: float,
+    metric: str = "auroc",
+    learner: Model | None = None,
 ) -> str | None:
     """Say how often a test rejected for equally good models in the nearest cells.
 
     Parameters
     ----------
-    plan, how, share, metric
+    plan, how, share, metric, learner
         As :func:`measured_coverage` takes them.
     test : str
         Name of the paired test.
     """
     if test in MODELS:
-        rows = _default_rows("equal", plan, how, test, metric)
+        rows = _default_rows("equal", plan, how, test, metric, learner)
         where = f"on {_populations(rows)}" if len(rows) else ""
     else:
         found = nearest(("equals", metric), plan, how, test, share)

@@ -80,7 +80,8 @@ def compare(
 
         - ``"infinitesimal_jackknife"``, for models that maximise a likelihood: a t test
           by the influence of each record on the difference, which counts the variation
-          of both fits to first order.
+          of both fits to first order; if they choose terms, with at least the variance
+          of the next.
         - ``"corrected_influence"``, for rank metrics: the same with the fits as given,
           corrected for shared training records.
         - ``"delong"``, for auROC: paired curves, with the fits as given.

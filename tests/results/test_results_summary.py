@@ -114,3 +114,19 @@ def test_equal_class_shares_are_told_of_where_they_matter():
     for scheme, told in (("stratified_kfold", 1), ("kfold", 0), ("rloocv", 1)):
         result = scv.cv("GRADE ~ GPA", data, scheme=scheme, seed=1)
         assert (said in " ".join(result.summary(notes=True).notes)) == told
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
+def test_metrics_of_log_odds_mean_little_where_fits_separate_the_classes():
+    data = scv.load_data("spector")
+    data["sign"] = (data["GRADE"] - 0.5) * data["TUCE"]
+    apart = scv.cv("GRADE ~ sign", data, k=4, seed=1)
+    assert apart.held.separated.any()
+    told = " ".join(str(apart.summary()).split())
+    assert "separate the classes" in told
+    assert "values and intervals of calibration slope" in told
+    assert "log-loss mean little" in told
+    ranked = scv.cv("GRADE ~ sign", data, k=4, seed=1, metrics=["auroc"])
+    told = " ".join(str(ranked.summary()).split())
+    assert "separate the classes" in told
+    assert "mean little" not in told

@@ -8,14 +8,20 @@ from statcv.errors import ArgumentError
 from statcv.metrics import auroc
 from studies.inference import run_defaults, stored
 from studies.inference.cells import CHOOSING, Cell, cells
-from studies.inference.shapes import COMPARED, SHAPES, large_sample
+from studies.inference.shapes import (
+    CHOSEN_FROM,
+    COMPARED,
+    SHAPES,
+    USELESS,
+    large_sample,
+)
 from studies.inference.times import COMPARED_TIMES, HORIZON, TIMES
 from studies.inference.times import large_sample as large_times
 
 
-@pytest.mark.parametrize("name", [*SHAPES, *COMPARED])
+@pytest.mark.parametrize("name", [*SHAPES, *COMPARED, *CHOSEN_FROM, *USELESS])
 def test_a_sample_has_its_size_and_both_classes(name):
-    shape = {**COMPARED, **SHAPES}[name]
+    shape = {**COMPARED, **CHOSEN_FROM, **USELESS, **SHAPES}[name]
     rng = np.random.default_rng(3)
     data = shape.sample(rng, min(shape.n, 200))
     assert len(data) == min(shape.n, 200)
@@ -26,7 +32,8 @@ def test_a_sample_has_its_size_and_both_classes(name):
 
 
 def test_the_covariates_of_a_comparison_are_exchangeable():
-    for shape in COMPARED.values():
+    alike = [shape for name, shape in CHOSEN_FROM.items() if "half" not in name]
+    for shape in [*COMPARED.values(), *alike]:
         large = large_sample(shape)
         areas = [auroc(large["y"], large[name]) for name in shape.covariates]
         assert np.ptp(areas) < 0.02
@@ -40,6 +47,7 @@ def test_cells_name_their_files_apart():
 @pytest.mark.slow
 def test_a_small_study_does_not_depend_on_the_processes(tmp_path):
     asked = {"questions": ["interval"], "populations": ["uniform"], "seed": 5}
+    asked["models"] = ["ridge", "unpenalised"]
     one = run_defaults(2, directory=tmp_path / "one", n_jobs=1, **asked)
     two = run_defaults(2, directory=tmp_path / "two", n_jobs=2, **asked)
     pd.testing.assert_frame_equal(one, two)
@@ -70,6 +78,21 @@ def test_a_small_study_of_times_has_truths_near_the_estimates(tmp_path):
     assert (table["missing"] == 0).all()
     shares = table[table["metric"].isin(["harrell_c", "auroc@t", "brier@t"])]
     assert (shares["estimate"] - shares["truth"]).abs().max() < 0.05
+
+
+@pytest.mark.slow
+def test_models_that_choose_terms_are_compared_and_permuted_in_more_data_sets(tmp_path):
+    asked = {"models": ["backward", "forward"], "seed": 5, "directory": tmp_path}
+    asked["populations"] = ["twelve, useless", "ten useless"]
+    table = run_defaults(1, questions=["chosen", "permuted"], n_jobs=1, **asked)
+    assert set(table["question"]) == {"chosen", "permuted"}
+    assert (table["data_sets"] == 5).all()
+    areas = table.query("question == 'chosen' and metric == 'auroc'")
+    assert (areas["truth"].abs() < 0.02).all()
+    assert {"default", "corrected_influence"} <= set(areas["method"])
+    tests = table[table["question"] == "permuted"]
+    assert (tests["method"] == "permutation").all()
+    assert tests["rejects"].between(0, 1).all()
 
 
 def test_a_data_set_is_the_same_for_all_models_and_schemes():
@@ -114,9 +137,23 @@ def test_the_default_interval_covers_where_terms_are_chosen_in_every_training_se
     assert set(areas["population"]) == {"strong signal", "noise"}
     # where a fold may have no event, areas are pooled
     pooled = stored("defaults").query("model in @CHOOSING and metric == 'auroc'")
-    pooled = pooled[pooled["how"] == "pooled"]
+    pooled = pooled[(pooled["how"] == "pooled") & (pooled["question"] == "interval")]
     assert set(pooled["population"]) == {"rare"}
     assert (pooled["covers"] > 0.92).all()
+
+
+def test_tests_and_comparisons_of_choices_keep_their_size():
+    table = stored("defaults").query("model in @CHOOSING and metric == 'auroc'")
+    table = table[table["method"].isin(["default", "permutation"])]
+    useless = table["population"].str.contains("useless")
+    sizes = table[(table["question"] == "equal") | useless]
+    for question, highest in (("permuted", 0.06), ("equal", 0.05), ("chosen", 0.06)):
+        own = sizes[sizes["question"] == question]
+        share = np.average(own["rejects"], weights=own["data_sets"])
+        assert share <= highest, question
+        assert (own["rejects"] - 2 * own["rejects_se"] <= 0.05).all(), question
+    compared = table[table["question"].isin(["equal", "nested", "chosen"])]
+    assert (compared["covers"] + 2 * compared["covers_se"] >= 0.95).all()
 
 
 def test_the_default_interval_covers_for_cox_regression():
@@ -156,5 +193,5 @@ def test_the_default_test_loses_at_most_a_fifth_of_the_power_of_delongs():
 
 
 def test_an_unknown_population_is_named_with_those_there_are():
-    with pytest.raises(ArgumentError, match="there are equal of equicorrelated; "):
+    with pytest.raises(ArgumentError, match="; equal of equicorrelated; "):
         run_defaults(2, questions=["equal"], populations=["skew"])

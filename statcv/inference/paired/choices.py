@@ -32,7 +32,13 @@ from statcv.inference.paired.records import (
 from statcv.inference.readable import Readable, metric_of
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+from statcv.models.selection import chooses_terms
 
+VARIED = "infinitesimal_jackknife"
+CHOICE = (
+    "where terms are chosen, the variance is at least that of the corrected influence, "
+    "since models that share most terms vary alike, whatever is chosen"
+)
 HALF = 0.5  # default threshold, from which on class 1 is predicted
 DEFAULTS = {
     "binary": "auroc",
@@ -120,7 +126,8 @@ def contrast(
             f"reference={reference!r} is not among the results: {', '.join(results)}; "
             "'null' is the model without predictors." + suggestion(reference, results)
         )
-    first = next(iter(results.values()))
+    every = [*results.values()]
+    first = every[0]
     chosen = chosen_metric(first, metric)
     # the model without predictors has no threshold
     without = NULL if against_null(results, reference) else None
@@ -134,6 +141,8 @@ def contrast(
     if test is None:
         test, fixed = _default_test(results, chosen, way, without)
     method = paired_method(test, chosen)
+    if method.name == VARIED and any(chooses_terms(one.learner) for one in every):
+        method = replace(method, assumes=f"{method.assumes}; {CHOICE}")
     if all(one.external for one in scores):
         method = replace(method, assumes=method.of_others)
     found = Contrasts(

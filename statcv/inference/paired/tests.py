@@ -481,13 +481,15 @@ def paired_influence(
     of_pairs : float
         The variance of the interaction of pairs.
     inflated : float
-        By how much the variance is larger, if folds are correlated.
+        By how much the variance with the fits as given is larger, if folds are
+        correlated; that of the difference is at least as large.
     """
     # the influence on a difference is the difference of the influences
     found = both[1].minus(both[0])
     draws, df = found.draws, found.units.df
     excess = 0.0 if draws is None else draws.excess
-    se = math.sqrt((found.given_fits + of_pairs + excess) * inflated)
+    given = found.given_fits + of_pairs
+    se = math.sqrt(max(given + excess, given * inflated))
     size = max(float(np.abs(one.held).max()) for one in both)
     reason = ""
     if se <= ALIKE * max(size, ALIKE):

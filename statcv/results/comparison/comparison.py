@@ -30,6 +30,7 @@ from statcv.inference.paired.records import (
 )
 from statcv.metrics import Metric
 from statcv.models import Mean, resolve_model
+from statcv.models.selection import chooses_terms
 from statcv.results.comparison.likelihood_ratio import LikelihoodRatio, likelihood_ratio
 from statcv.results.refittable import Refittable
 from statcv.results.summary import Summary
@@ -628,7 +629,10 @@ def _measured(compared: Comparison) -> str | None:
     if averaged and len(first.scores.by_repeat) > 1:
         return None
     share = float(first.design.y.mean())
-    return measured_comparison(first.plan, how, name, share, compared.metric.name)
+    learners = (result.learner for result in results.values())
+    choosing = next(filter(chooses_terms, learners), None)
+    about = how, name, share, compared.metric.name, choosing
+    return measured_comparison(first.plan, *about)
 
 
 def _with_ranges(values: list[str], table: pd.DataFrame, digits: int) -> list[str]:

@@ -33,6 +33,9 @@ MOST_NOTES = 3  # largest number of notes that are shown unless requested
 # number of records up to which equal class shares change a Brier score by 5%
 FEW_RECORDS = 40
 
+# metrics of log-odds, which grow without end where a fit separates the classes
+OF_LOG_ODDS = ("log_loss", "calibration_slope", "calibration_intercept")
+
 # the weights of an audit's findings that are of concern; LIMITED for others
 OF_FINDINGS = {
     "duplicates": BIASED,
@@ -292,6 +295,11 @@ def _of_fits(result: inference.Readable, biases: Sequence[inference.NullBias]) -
         what = "separate the classes (fitted probabilities of 0 or 1)"
         if kind == "survival":
             what = "order the events perfectly, so that a coefficient is infinite"
+        elif loose := [m.label for m in result.chosen_metrics if m.name in OF_LOG_ODDS]:
+            what += (
+                "; log-odds have no finite value there, so that values and intervals "
+                f"of {joined(loose)} mean little"
+            )
         yield UNSOUND, f"{int(held.separated.sum())} of {plan.n_fits} fits {what}."
     if not held.converged.all():
         failed = int((~held.converged).sum())

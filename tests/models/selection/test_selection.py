@@ -275,6 +275,36 @@ def test_the_default_interval_counts_all_terms_chosen_or_not(data):
     assert influence.shape[2] == 7
 
 
+def test_a_selection_is_compared_with_at_least_the_variance_of_correlated_folds(data):
+    formula = "y ~ a + b + c + d + e + f"
+    full = scv.cv(formula, data, k=4, seed=1)
+    chosen = scv.cv(formula, data, select="backward", k=4, seed=1)
+    net = full.update(model=Logit(C=0.1, l1_ratio=1.0))
+    for one in (chosen, net):
+        found = scv.compare(full=full, one=one)
+        assert found.method.name == "infinitesimal_jackknife"
+        assert "corrected influence" in found.method.assumes
+        folds = scv.compare(full=full, one=one, test="corrected_influence")
+        least = folds.differences["se"].iloc[0]
+        assert found.differences["se"].iloc[0] >= least * (1 - 1e-12)
+    less = scv.compare(a=full, b=full.update(". ~ . - a"))
+    assert "chosen" not in less.method.assumes
+
+
+def test_a_comparison_says_where_the_choice_counts_too_little(data):
+    formula, said = "y ~ a + b + c + d", "choose nearly the same terms"
+    for scheme, told in (("kfold", False), ("loocv", True), ("rloocv", True)):
+        full = scv.cv(formula, data, scheme=scheme, seed=1)
+        chosen = scv.cv(formula, data, select="backward", scheme=full.plan, seed=1)
+        found = scv.compare(full=full, chosen=chosen)
+        assert (said in found.differences["caveat"].iloc[0]) == told
+        both = scv.compare(full=full, less=full.update(". ~ . - a"))
+        assert said not in both.differences["caveat"].iloc[0]
+        others = chosen.update("y ~ e + f")
+        apart = scv.compare(chosen=chosen, others=others)
+        assert said not in apart.differences["caveat"].iloc[0]
+
+
 def test_bounds_are_unknown_where_separation_leaves_nothing_to_divide_by(
     data, monkeypatch
 ):

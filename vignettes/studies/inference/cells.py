@@ -12,9 +12,17 @@ import pandas as pd
 
 from statcv import cv
 from statcv.folds import by_value
-from statcv.models import Cox, Linear, Logit, Neighbors
+from statcv.models import Cox, Forward, Linear, Logit, Neighbors, Screen
 from statcv.results import CVResult
-from studies.inference.shapes import COMPARED, CONTINUOUS, SHAPES, Shape
+from studies.inference.shapes import (
+    CHOSEN_FROM,
+    COMPARED,
+    CONTINUOUS,
+    SHAPES,
+    USELESS,
+    WIDE,
+    Shape,
+)
 from studies.inference.times import (
     COMPARED_TIMES,
     FEW,
@@ -25,6 +33,7 @@ from studies.inference.times import (
 )
 
 FEWER = 4  # Slow methods and slow models are run on every fourth data set.
+MORE = 5  # times as many data sets where models choose columns
 LARGEST = 200  # largest number of records for which slow methods are run
 OTHERS = (
     "auprc",
@@ -75,17 +84,33 @@ MODELS: dict[str, Callable[[], Any]] = {
     "neighbors": _neighbors,
     "linear": Linear,
     "backward": Logit,
+    "forward": Logit,
+    "screen": Logit,
+    "screened forward": Logit,
     "lasso": _lasso,
+    "net": lambda: Logit(C=0.1, l1_ratio=0.5, standardize=True),
     "cox": Cox,
     "cox_ridge": lambda: Cox(C=1.0),
 }
 WITH_CLASSES = ("ridge", "unpenalised", "boosted", "forest", "neighbors")
 SLOW = ("boosted", "forest")
-CHOOSING = ("backward", "lasso")  # columns, inside every training set
+SELECT: dict[str, Any] = {
+    "backward": "backward",
+    "forward": "forward",
+    "screen": Screen(screen=5),
+    "screened forward": Forward(screen=5),
+}
+CHOOSING = (*SELECT, "lasso", "net")  # columns, inside every training set
 OF_CHOICES = (
     *("noise", "strong signal", "skewed", "rare", "uniform", "correlated", "binary"),
     *("mixture", "unequal variances", "interaction"),
 )
+OF_USELESS = {
+    "ten useless": ("backward", "forward", "lasso"),
+    "fifteen useless": ("backward", "forward", "net"),
+    "a thousand useless": ("screen", "net"),
+    "a thousand useless, larger": ("screened forward", "net"),
+}
 OF_RIDGES = ("times, one marker", "times, skewed", "times, correlated")
 OF_TREES = ("binary", "mixture", "interaction", "skewed")
 
@@ -96,12 +121,13 @@ class Cell:
 
     Attributes
     ----------
-    question : {"interval", "equal", "nested", "permuted"}
+    question : {"interval", "equal", "nested", "chosen", "permuted"}
         What is asked: an interval, or a difference of two equally good models, or of
-        nested ones, or a test by permutation.
+        nested ones, or of all covariates and those that are chosen among them, or a
+        test by permutation.
     population : str
-        A name in `SHAPES` or `TIMES`, or for differences in `COMPARED` or
-        `COMPARED_TIMES`.
+        A name in `SHAPES` or `TIMES`; for differences in `COMPARED`, `CHOSEN_FROM` or
+        `COMPARED_TIMES`; for tests by permutation in `USELESS` or `UNRELATED`.
     model, scheme : str
         Names in `MODELS` and `SCHEMES`.
     """
@@ -115,15 +141,24 @@ class Cell:
     def name(self) -> str:
         """Prefix of its file names."""
         place = self.population.replace(", ", "_").replace(" ", "_")
-        return f"{self.question}-{place}-{self.model}-{self.scheme}"
+        model = self.model.replace(" ", "_")
+        return f"{self.question}-{place}-{model}-{self.scheme}"
 
     @property
     def shape(self) -> Shape | Times:
         """The population."""
-        found: dict[str, Shape | Times] = {**SHAPES, **CONTINUOUS, **TIMES, **UNRELATED}
-        if self.question in ("equal", "nested"):
-            found = {**COMPARED, **COMPARED_TIMES}
+        found: dict[str, Shape | Times] = {**SHAPES, **WIDE, **CONTINUOUS, **TIMES}
+        if self.question in ("equal", "nested", "chosen"):
+            found = {**COMPARED, **CHOSEN_FROM, **COMPARED_TIMES}
+        elif self.question == "permuted":
+            found = {**USELESS, **UNRELATED}
         return found[self.population]
+
+    def count(self, data_sets: int) -> int:
+        """Return the number of data sets: fewer of slow models, more of choices."""
+        if self.model in SLOW:
+            return -(-data_sets // FEWER)
+        return data_sets * (MORE if self.model in CHOOSING else 1)
 
     def drawn(self, seed: int, number: int) -> pd.DataFrame:
         """Return the data set of that number, the same for all models and schemes."""
@@ -151,8 +186,8 @@ class Cell:
         if self.question == "permuted":  # whose every permutation repeats it
             held_out["repeats"] = 1
         formula = f"{left} ~ {' + '.join(names)}"
-        if self.model == "backward":
-            held_out["select"] = "backward"
+        if self.model in SELECT:
+            held_out["select"] = SELECT[self.model]
         return cv(formula, data, model=MODELS[self.model](), seed=seed, **held_out)
 
 
@@ -167,8 +202,18 @@ def cells() -> list[Cell]:
                 if others if model in (*SLOW, "neighbors") else fits:
                     made.append(Cell("interval", population, model, scheme))
     for population in OF_CHOICES:
-        for model in CHOOSING:
+        for model in ("backward", "lasso"):
             made.append(Cell("interval", population, model, "stratified_kfold"))
+    for population in WIDE:
+        made.append(Cell("interval", population, "lasso", "stratified_kfold"))
+    for population in CHOSEN_FROM:
+        unequal = "half" in population
+        for question in ("nested",) if unequal else ("equal", "nested", "chosen"):
+            for model in ("backward", "lasso"):
+                made.append(Cell(question, population, model, "stratified_kfold"))
+    for population, models in OF_USELESS.items():
+        for model in models:
+            made.append(Cell("permuted", population, model, "stratified_kfold"))
     for population in CONTINUOUS:
         for model in ("linear", "neighbors"):
             made.append(Cell("interval", population, model, "stratified_kfold"))

@@ -13,6 +13,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -48,6 +49,7 @@ from studies.inference.times import (
     Times,
     differences_of_times,
     intervals_of_times,
+    permuted,
     permuted_times,
 )
 from studies.running import Arrays, Directory, claim, fill, parts_of, read_part
@@ -55,6 +57,8 @@ from studies.running import Arrays, Directory, claim, fill, parts_of, read_part
 Stated = tuple[float, float, float]  # the estimate and the limits
 
 CHUNK = 25  # number of data sets in a file
+PERMUTATIONS = 19  # with which a one-sided test at 5 % has its exact size
+QUESTIONS = ("interval", "equal", "nested", "chosen", "permuted")
 
 
 # ---- one data set ----
@@ -67,7 +71,9 @@ def answers(cell: Cell, seed: int, number: int) -> list[dict[str, Any]]:
         warnings.simplefilter("ignore", StatcvWarning)
         if cell.question == "permuted":
             result = cell.cross_validate(data, cell.shape.covariates, number)
-            return permuted_times(result, cell.scheme, number)
+            if isinstance(cell.shape, Times):
+                return permuted_times(result, cell.scheme, number)
+            return permuted("auroc", "auroc", result, PERMUTATIONS, number)
         if cell.question == "interval":
             return _intervals(cell, data, number)
         return _differences(cell, data, number)
@@ -148,33 +154,41 @@ def _targeted(result: CVResult, seed: int) -> Stated:
 
 def _differences(cell: Cell, data: pd.DataFrame, number: int) -> list[dict[str, Any]]:
     names = cell.shape.covariates
-    half = names[: len(names) // 2]
-    other = names[len(names) // 2 :] if cell.question == "equal" else names
-    first = cell.cross_validate(data, half, number)
-    second = cell.cross_validate(data, other, number, first.plan)
+    half, other = names[: len(names) // 2], names[len(names) // 2 :]
+    before, after = {
+        "equal": (half, other),
+        "nested": (half, names),
+        "chosen": (names, names),
+    }[cell.question]
+    model = cell
+    if cell.question == "chosen":  # among all, which are in the first model
+        model = replace(cell, model="unpenalised")
+    first = model.cross_validate(data, before, number)
+    second = cell.cross_validate(data, after, number, first.plan)
     if isinstance(cell.shape, Times):
         return differences_of_times(first, second, cell.shape)
     large = large_sample(cell.shape)
     y = large["y"].to_numpy()
-    truth = [
-        METRICS["auroc"](y, np.asarray(one.predict(large), dtype=float))
-        for one in (first, second)
+    predicted = [np.asarray(one.predict(large), dtype=float) for one in (first, second)]
+    tests: list[tuple[str, str, str | None, str | None]] = [
+        ("auroc", "default", None, None),
+        ("auroc", "delong", None, "delong"),
+        ("auroc", "delong, pooled", "pooled", "delong"),
+        ("auroc", "corrected_t", "per_fold", "corrected_t"),
     ]
-    tests: list[tuple[str, str | None, str | None]] = [
-        ("default", None, None),
-        ("delong", None, "delong"),
-        ("delong, pooled", "pooled", "delong"),
-        ("corrected_t", "per_fold", "corrected_t"),
-    ]
-    if cell.model not in SLOW and cell.shape.n <= LARGEST:
-        tests.append(("corrected_jackknife", None, "corrected_jackknife"))
+    if cell.model in CHOOSING:
+        given = "corrected_influence"
+        tests += [("brier", "default", None, None), ("auroc", given, None, given)]
+    elif cell.model not in SLOW and cell.shape.n <= LARGEST:
+        tests.append(("auroc", "corrected_jackknife", None, "corrected_jackknife"))
     rows = []
-    for name, how, test in tests:
-        found = compare(first=first, second=second, metric="auroc", how=how, test=test)
+    for metric, name, how, test in tests:
+        found = compare(first=first, second=second, metric=metric, how=how, test=test)
         row = found.differences.iloc[0]
+        truth = [METRICS[metric](y, one) for one in predicted]
         rows.append(
             {
-                "metric": "auroc",
+                "metric": metric,
                 "how": str(found.table["how"].iloc[0]),
                 "method": name,
                 "truth": truth[1] - truth[0],
@@ -193,8 +207,9 @@ def _differences(cell: Cell, data: pd.DataFrame, number: int) -> list[dict[str, 
 def run_defaults(
     data_sets: int = 300,
     *,
-    questions: Sequence[str] = ("interval", "equal", "nested", "permuted"),
+    questions: Sequence[str] = QUESTIONS,
     populations: Sequence[str] | None = None,
+    models: Sequence[str] | None = None,
     directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
@@ -205,13 +220,17 @@ def run_defaults(
     Parameters
     ----------
     data_sets : int, default 300
-        Number of data sets in each cell; a quarter of them where models are slow.
+        Number of data sets in each cell; a quarter of them where models are slow, and
+        five times as many where models choose columns in every training set.
     questions : sequence of str
         ``"interval"``: intervals, of auROC and other metrics. ``"equal"``: tests of two
-        equally good models. ``"nested"``: tests of two nested models. ``"permuted"``:
-        tests by permutation, of times to an event that depend on nothing.
+        equally good models. ``"nested"``: tests of two nested models. ``"chosen"``:
+        tests of the model of all covariates and one that chooses among them.
+        ``"permuted"``: tests by permutation, of outcomes that depend on nothing.
     populations : sequence of str, optional
         Names in `SHAPES`, `COMPARED`, `TIMES` and so on; all unless given.
+    models : sequence of str, optional
+        Names in `MODELS`; all unless given.
     directory, seed, n_jobs, progress
         As :func:`studies.inference.run_study` takes them.
 
@@ -236,6 +255,7 @@ def run_defaults(
         for cell in cells()
         if cell.question in questions
         and (populations is None or cell.population in populations)
+        and (models is None or cell.model in models)
     ]
     if not asked:
         known = sorted({f"{cell.question} of {cell.population}" for cell in cells()})
@@ -255,12 +275,11 @@ def _run(
     progress: bool | None,
 ) -> pd.DataFrame:
     claim(path, {"seed": seed})
-    for count, slow in ((data_sets, False), (-(-data_sets // FEWER), True)):
-        measures = {
-            cell.name: partial(_measure, cell, seed)
-            for cell in asked
-            if (cell.model in SLOW) == slow
-        }
+    groups: dict[int, dict[str, Callable[[range], Arrays]]] = {}
+    for cell in asked:
+        own = groups.setdefault(cell.count(data_sets), {})
+        own[cell.name] = partial(_measure, cell, seed)
+    for count, measures in groups.items():
         fill(path, measures, count, CHUNK, n_jobs, progress)
     return defaults_table(path)
 
@@ -323,8 +342,7 @@ def defaults_table(directory: str | os.PathLike[str]) -> pd.DataFrame:
     table = pd.DataFrame(
         [dict(zip(keys, key, strict=True)) | _row(part) for key, part in groups]
     )
-    order = ["interval", "equal", "nested", "permuted"]
-    rank = table["question"].map(order.index)
+    rank = table["question"].map(QUESTIONS.index)
     return (
         table.assign(rank=rank)
         .sort_values(["rank", "n", "population", "model", "scheme"], kind="stable")

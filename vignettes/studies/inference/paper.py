@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from studies.inference.cells import MODELS
 from studies.inference.defaults import run_defaults
 from studies.inference.questions import QUESTIONS
 from studies.inference.run import run_study
@@ -68,10 +69,15 @@ PAPER = Paper(
     "inference",
     {
         "study": Table(500, _study, ("questions", "refits"), results=""),
-        "defaults": Table(100, run_defaults, results="defaults"),
+        "defaults": Table(100, run_defaults, ("models",), results="defaults"),
     },
     rounding=Rounding(digits=4, errors=4, decimals=None),
     options={
+        "models": {
+            "nargs": "+",
+            "choices": list(MODELS),
+            "help": "of the defaults, which are tried; all unless given",
+        },
         "questions": {
             "nargs": "+",
             "choices": list(QUESTIONS),

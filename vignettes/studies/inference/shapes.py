@@ -80,13 +80,13 @@ class Shape:
     @property
     def covariates(self) -> tuple[str, ...]:
         """The names of the covariates."""
-        names = map(str, large_sample(self).columns)
-        return tuple(name for name in names if name.startswith("x"))
+        width = self.draw(np.random.default_rng(0), 1)[0].shape[1]
+        return tuple(f"x{j + 1}" for j in range(width))
 
     @property
     def clustered(self) -> bool:
         """Whether records come in clusters, named by the column ``id``."""
-        return "id" in large_sample(self)
+        return self.draw(np.random.default_rng(0), 1)[2] is not None
 
 
 @cache
@@ -209,6 +209,17 @@ SHAPES = {
 """The populations of intervals by name."""
 
 
+def _wide(*slopes: float) -> Callable[[np.random.Generator, int], Drawn]:
+    return lambda rng, n: _linear(rng, rng.standard_normal((n, 200)), 0.0, *slopes)
+
+
+WIDE = {
+    "wide": Shape(70, _wide(0.9, -0.9, 0.9, -0.9, 0.9)),
+    "wide, useless": Shape(80, _wide(0.0)),
+}
+"""Those of intervals of lassos that have more covariates than records."""
+
+
 # ---- populations with a continuous outcome ----
 
 
@@ -260,13 +271,22 @@ def _exchangeable(
     draw: Callable[[np.random.Generator, int], Floats], slope: float = COEFFICIENT
 ) -> Callable[[np.random.Generator, int], Drawn]:
     def drawn(rng: np.random.Generator, n: int) -> Drawn:
-        return _linear(rng, draw(rng, n), -0.2, *[slope] * 4)
+        X = draw(rng, n)
+        return _linear(rng, X, -0.2, *[slope] * X.shape[1])
 
     return drawn
 
 
 def _normal(rng: np.random.Generator, n: int) -> Floats:
     return rng.standard_normal((n, 4))
+
+
+def _twelve(rng: np.random.Generator, n: int) -> Floats:
+    """Return normal covariates with a correlation of .3."""
+    shared = rng.standard_normal((n, 1))
+    return np.asarray(
+        np.sqrt(0.3) * shared + np.sqrt(0.7) * rng.standard_normal((n, 12))
+    )
 
 
 def _exponential(rng: np.random.Generator, n: int) -> Floats:
@@ -295,3 +315,34 @@ COMPARED = {
     "two useless markers, large": Shape(300, _two_markers),
 }
 """The populations of comparisons by name: covariates with one coefficient."""
+
+
+def _useful_half(rng: np.random.Generator, n: int) -> Drawn:
+    return _linear(rng, _twelve(rng, n), -0.2, *[0.0] * 6, *[0.35] * 6)
+
+
+CHOSEN_FROM = {
+    "twelve": Shape(80, _exchangeable(_twelve, 0.25)),
+    "twelve, large": Shape(250, _exchangeable(_twelve, 0.15)),
+    "twelve, useless": Shape(80, _exchangeable(_twelve, 0.0)),
+    "twelve, useless, large": Shape(250, _exchangeable(_twelve, 0.0)),
+    "twelve, useful half": Shape(80, _useful_half),
+    "twelve, useful half, large": Shape(250, _useful_half),
+}
+"""Those of comparisons of models that choose some of the covariates."""
+
+
+# ---- populations of tests by permutation, in which nothing matters ----
+
+
+def _useless(p: int) -> Callable[[np.random.Generator, int], Drawn]:
+    return lambda rng, n: _linear(rng, rng.standard_normal((n, p)), 0.0, 0.0)
+
+
+USELESS = {
+    "ten useless": Shape(60, _useless(10)),
+    "fifteen useless": Shape(100, _useless(15)),
+    "a thousand useless": Shape(40, _useless(1000)),
+    "a thousand useless, larger": Shape(100, _useless(1000)),
+}
+"""The populations by name."""

@@ -241,12 +241,19 @@ def differences_of_times(
 
 def permuted_times(result: CVResult, scheme: str, number: int) -> list[dict[str, Any]]:
     """Return the p-value of pairs of time and status that are permuted."""
-    name, stored = _named("harrell_c" if scheme == "stratified_kfold" else "auroc")
+    named = _named("harrell_c" if scheme == "stratified_kfold" else "auroc")
+    return permuted(*named, result, PERMUTATIONS, number)
+
+
+def permuted(
+    name: str, stored: str, result: CVResult, times: int, number: int
+) -> list[dict[str, Any]]:
+    """Return the p-value of a metric, by its name in the result and in the table."""
     about = {"metric": stored, "how": result.estimate(name).how, "truth": 0.5}
     about |= {"method": "permutation", "lower": np.nan, "upper": np.nan}
     try:
         test = result.test(
-            name, n_permutations=PERMUTATIONS, alternative="greater", seed=number
+            name, n_permutations=times, alternative="greater", seed=number
         )
     except StatcvError:
         return [{**about, "estimate": np.nan, "p": np.nan}]
