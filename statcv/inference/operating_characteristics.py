@@ -264,7 +264,7 @@ def _default_rows(
         models = ("backward",) if selection_in(learner) else ("lasso",)
     scheme = OF_DEFAULTS.get(plan.scheme, ("", ""))[int(plan.repeats > 1)]
     # numbers of records within a factor of two are near
-    size = np.abs(np.log(table["n"] / plan.n))
+    size, share = np.abs(np.log(table["n"] / plan.n)), 1 - table["missing"]
     rows: pd.DataFrame = table[
         (table["question"] == question)
         & (table["method"] == "default")
@@ -273,7 +273,8 @@ def _default_rows(
         & (table["how"] == how)
         & table["model"].isin(models)
         & (size <= math.log(FAR))
-        & (table["data_sets"] >= LEAST / 2)
+        & (table["data_sets"] * share >= LEAST / 2)
+        & (share >= MOST)
         & ((table["population"] == CLUSTERED) == bool(clustered))
     ]
     return rows if clustered is not None and studied(plan) else rows[:0]

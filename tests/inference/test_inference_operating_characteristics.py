@@ -273,6 +273,18 @@ def test_models_that_choose_terms_are_quoted_by_themselves():
         assert named not in str(measured_coverage(res.plan, *about))
 
 
+def test_cells_where_most_data_sets_lack_a_value_are_not_quoted(monkeypatch):
+    """Few neighbours agree, so that slopes of only some data sets are defined."""
+    asked = plan(n=90, scheme="stratified_kfold"), "pooled", "corrected_influence", 0.3
+    table = measured.defaults()
+    slopes = table["metric"] == "calibration_slope"
+    for missing, told in ((0.3, True), (0.6, False)):
+        changed = table.assign(missing=table["missing"].where(~slopes, missing))
+        monkeypatch.setattr(measured, "defaults", lambda table=changed: table)
+        assert (measured_coverage(*asked, "calibration_slope") is not None) == told
+        assert measured_coverage(*asked, "brier") is not None
+
+
 def test_metrics_of_times_quote_what_was_measured_for_cox_regression():
     rng = np.random.default_rng(1)
     x, time = rng.normal(size=90), rng.exponential(size=90)
