@@ -113,9 +113,9 @@ def has_duplicates(plan: FoldPlan) -> bool | None:
     return clusters < 1 if clusters >= CLUSTERS else None
 
 
-def studied(plan: FoldPlan) -> bool:
-    """Return whether the study has such folds: the scheme with its own defaults."""
-    if plan.scheme not in SCHEMES or is_sample(plan):
+def studied(plan: FoldPlan, *others: str) -> bool:
+    """Return whether a study has such folds: its scheme, or another, with defaults."""
+    if plan.scheme not in (*SCHEMES, *others) or is_sample(plan):
         return False
     return plan.rebalance == ("subsample" if plan.scheme == "rloocv" else None)
 
@@ -264,7 +264,7 @@ def _default_rows(
         models = ("backward",) if selection_in(learner) else ("lasso",)
     scheme = OF_DEFAULTS.get(plan.scheme, ("", ""))[int(plan.repeats > 1)]
     # numbers of records within a factor of two are near
-    size = np.abs(np.log(table["n"] / plan.n))
+    size, share = np.abs(np.log(table["n"] / plan.n)), 1 - table["missing"]
     rows: pd.DataFrame = table[
         (table["question"] == question)
         & (table["method"] == "default")
@@ -273,10 +273,14 @@ def _default_rows(
         & (table["how"] == how)
         & table["model"].isin(models)
         & (size <= math.log(FAR))
-        & (table["data_sets"] >= LEAST / 2)
+        & (table["data_sets"] * share >= LEAST / 2)
+        & (share >= MOST)
         & ((table["population"] == CLUSTERED) == bool(clustered))
     ]
-    return rows if clustered is not None and studied(plan) else rows[:0]
+    # folds of a continuous outcome are not stratified
+    numbers = metric in METRICS and "continuous" in METRICS[metric].outcomes
+    known = clustered is not None and studied(plan, *["kfold"] * numbers)
+    return rows if known else rows[:0]
 
 
 def _label(metric: str) -> str:

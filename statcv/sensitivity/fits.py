@@ -144,6 +144,21 @@ class Sensitivity:
                 found[some[own]] = (eta - mean[owner[own]]) * rate[owner[own]]
         return found
 
+    def of_all_records(self, numbers: Numbers) -> Floats:
+        """Return the predictions of some fits for all records, shape (m, n).
+
+        Parameters
+        ----------
+        numbers : numpy.ndarray of int, shape (m,)
+            The fits, with one linear predictor each.
+        """
+        every = np.arange(self.setup.plan.n)
+        eta = [
+            self._rows(one, every).along(self._coefficients(one))
+            for one in numbers[:, None]
+        ]
+        return self.likelihood.mean(np.concatenate(eta)[:, :, None])[:, :, 0]
+
     @cached_property
     def reference(self) -> Reference:
         """The fit to all records, and how it changes with each of them."""

@@ -48,6 +48,26 @@ def test_a_marker_by_which_hardly_any_record_is_negative_may_find_all_positives(
     assert reached
 
 
+@pytest.mark.parametrize("threshold", [None, 0.4, "youden"])
+def test_fits_that_decide_all_records_alike_vary_from_others(threshold):
+    """A lasso chooses no term in some training sets."""
+    data = drawn(np.random.default_rng(8), 60)
+    data["y"] = (data["a"] + np.random.default_rng(9).normal(size=60) > 0).astype(int)
+    lasso = scv.models.Logit(C=0.0625, l1_ratio=1.0, standardize=True)
+    res = scv.cv("y ~ a + b + c", data, model=lasso, threshold=threshold, seed=2)
+    beta = res.coefficients[["Intercept", "a", "b", "c"]].to_numpy()
+    chosen = (beta[:, 1:] != 0).any(axis=1)
+    assert 1 < chosen.sum() < 9
+    X = np.column_stack([np.ones(60), data[["a", "b", "c"]]])
+    p = 1 / (1 + np.exp(-X @ beta.T))
+    cuts = res.scores.threshold
+    cut = 0.5 if cuts is None else cuts[res.scores.starts[:-1]]
+    for metric, label in (("sensitivity", 1), ("specificity", 0)):
+        shares = ((p >= cut) == label)[data["y"] == label].mean(axis=0)
+        made = res.estimate(metric).interval
+        assert min(made.constant) >= (1 - 1e-9) * shares.var(ddof=1) * 1.1
+
+
 def test_several_classes_and_comparisons_vary_with_the_fits():
     data = drawn(np.random.default_rng(1), 180)
     data["three"] = pd.qcut(data["a"] + np.random.default_rng(2).normal(size=180), 3)

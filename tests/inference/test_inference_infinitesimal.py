@@ -673,3 +673,42 @@ def test_a_constant_in_each_fold_has_no_interval(model):
     assert one.value == 0.5
     assert np.isnan(one.lower)
     assert "no record moves the estimate" in repr(one)
+
+
+# ---- parts of the variance that have no derivative ----
+
+
+def test_a_precision_varies_with_the_share_of_positive_records():
+    data = simulated(300)
+    res = scv.cv("y ~ a + b", data, model="neighbors", seed=1)
+    auprc, scores = METRICS["auprc"], res.scores
+    found, y = influences(scores, auprc), data["y"] == 1
+    # the derivative of the metric by the logarithm of the odds of being positive
+    weights = np.array([np.where(y, np.exp(h), 1.0) for h in (-1e-4, 1e-4)])
+    p = np.empty(300)
+    p[scores.row] = scores.predicted
+    rate = np.diff(auprc.weighted(data["y"].to_numpy(), p[None], weights)).item() / 2e-4
+    of_shares = rate**2 * (1 / y.sum() + 1 / (~y).sum())
+    assert found.of_shares == pytest.approx(of_shares, rel=0.03)
+    se = res.estimate("auprc").se
+    turned = np.divide(
+        *(v * (1 - v) for v in (res.estimate("auprc").value, found.value))
+    )
+    assert se**2 == pytest.approx(turned * (1.9 * found.given_fits + found.of_shares))
+
+
+def test_the_loss_of_sure_predictions_may_be_wrong_although_none_was():
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0.1, 0.9, 100)
+    p[:8] = [0, 0, 0, 0, 1, 1, 1, 1]
+    data = pd.DataFrame({"y": (rng.random(100) < p).astype(int), "p": p})
+    data["fold"] = np.arange(100) % 5
+    read = {"observed": "y", "predicted": "p", "fold": "fold"}
+    one = scv.from_predictions(data, **read).estimate("log_loss").interval
+    assert one.name == "corrected_influence"
+    more = (0.08 * 52 * np.log(2)) ** 2 * (0.1 * 0.9) / 8
+    assert one.sides[1] ** 2 - one.sides[0] ** 2 == pytest.approx(more)
+    assert one.se == one.sides[0]
+    data.loc[0, "p"] = 1.0  # a wrong one is counted among the losses
+    wrong = scv.from_predictions(data, **read).estimate("log_loss").interval
+    assert wrong.sides[0] == wrong.sides[1] > one.sides[1]

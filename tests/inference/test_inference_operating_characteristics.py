@@ -273,6 +273,30 @@ def test_models_that_choose_terms_are_quoted_by_themselves():
         assert named not in str(measured_coverage(res.plan, *about))
 
 
+def test_cells_where_most_data_sets_lack_a_value_are_not_quoted(monkeypatch):
+    """Few neighbours agree, so that slopes of only some data sets are defined."""
+    asked = plan(n=90, scheme="stratified_kfold"), "pooled", "corrected_influence", 0.3
+    table = measured.defaults()
+    slopes = table["metric"] == "calibration_slope"
+    for missing, told in ((0.3, True), (0.6, False)):
+        changed = table.assign(missing=table["missing"].where(~slopes, missing))
+        monkeypatch.setattr(measured, "defaults", lambda table=changed: table)
+        assert (measured_coverage(*asked, "calibration_slope") is not None) == told
+        assert measured_coverage(*asked, "brier") is not None
+
+
+@pytest.mark.parametrize("model", ["linear", "neighbors"])
+def test_continuous_outcomes_quote_the_study_although_folds_are_not_stratified(model):
+    data = pd.DataFrame(np.random.default_rng(1).normal(size=(90, 3)), columns=[*"abz"])
+    res = scv.cv("z ~ a + b", data, model=model, seed=1)
+    notes = " ".join(str(res.summary(notes=True)).split())
+    assert "contained the true RMSE in" in notes
+    assert re.search(r"MAE [\d to]+%, R² [\d to]+%", notes)
+    assert ("by neighbours" in notes) == (model == "neighbors")
+    made = plan(n=90, scheme="kfold"), "pooled", "corrected_influence", 0.3
+    assert measured_coverage(*made, "brier") is None
+
+
 def test_metrics_of_times_quote_what_was_measured_for_cox_regression():
     rng = np.random.default_rng(1)
     x, time = rng.normal(size=90), rng.exponential(size=90)

@@ -315,6 +315,15 @@ class Influences:
         """The variance of the estimate with the fits as given."""
         return self.units.variance(self.held)
 
+    @property
+    def of_shares(self) -> float:
+        """The variance that is due to the shares of the classes, such as a prevalence.
+
+        It is left out where the classes are separate samples.
+        """
+        together = replace(self.units, sample=np.zeros_like(self.units.sample))
+        return max(together.variance(self.held) - self.given_fits, 0.0)
+
     @cached_property
     def heavy_df(self) -> float:
         """The degrees of freedom of a variance of such influences (Satterthwaite).

@@ -14,9 +14,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from statcv.inference.estimates.influences import Influences, influences, influences_on
+from statcv.inference.estimates.influences import (
+    Influences,
+    Units,
+    influences,
+    influences_on,
+)
 from statcv.inference.estimates.pair_variation import pair_variation
 from statcv.inference.estimates.pairs import NO_PAIRS, is_mirrored
+from statcv.inference.estimates.values import casewise
 from statcv.inference.intervals.at_boundary import at_end
 from statcv.inference.intervals.interval import (
     CLUSTERS_ONLY,
@@ -26,7 +32,7 @@ from statcv.inference.intervals.interval import (
     scale_of,
     wilson_limits,
 )
-from statcv.inference.scores import Scores
+from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
 from statcv.metrics.areas.placements import symmetric_limits
 from statcv.models.selection import chooses_terms, selection_in
@@ -48,6 +54,7 @@ CORRECTED = (
 CHOSEN = "takes {what} as given"
 SHARE = (0.0, 1.0)
 LEAST = 1e-24  # variance; anything smaller is rounding error
+MAX_COMPARED = 32  # splits whose fits are compared with each other, or a sample
 
 
 def infinitesimal_serves(scores: Scores, metric: Metric, how: str) -> bool:
@@ -121,11 +128,13 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     The variance is that of the influences of the records as held-out records, plus
     what the fits add to it when records are weighted at random (:class:`Draws`), for
     errors above and below 0 separately; for a mean over folds or pairs, also the
-    variance of the interaction of pairs. For a metric between 0 and 1 that ranks
+    variance of the interaction of pairs, and for an area under the precision-recall
+    curve that of the shares of the classes. For a metric between 0 and 1 that ranks
     or counts records the limits have the shape of Wilson's: the variance for a
     parameter θ is proportional to θ(1 - θ). What the fits add to the variance of
-    sensitivity and specificity is not, since a fit may decide all records alike. For a
-    ratio, and the root of a mean square, they are computed on the logarithmic scale.
+    sensitivity and specificity is not, since a fit may decide all records alike; it is
+    at least their variance between the fits, each applied to all records. For a ratio,
+    and the root of a mean square, the limits are computed on the logarithmic scale.
     Student's t has the degrees of freedom of two samples as large as the smaller class,
     or for losses and calibration fewer than records if a few of them determine the
     variance (Satterthwaite).
@@ -162,12 +171,10 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     if tied or not moved.variance > LEAST * max(value**2, 1.0):
         return Interval.none(f"no {moved.kind} moves the estimate, {NOTHING}")
     method, assumes = moved.words
-    inflated = 1.0
     if fits == "correlated":
-        inflated = shared_training(scores)
         method, assumes = f"corrected {method}", CORRECTED
     # either side has the variation of the fits on that side
-    variances = [inflated * one for one in (moved.variance, *moved.sides)]
+    variances = [moved.variance, *moved.sides]
     # the variance found at one share is carried to another by p (1 - p)
     spread, own = found * (1 - found), value * (1 - value)
     scale, turned, constant = scale_of(metric, value), 1.0, [0.0, 0.0, 0.0]
@@ -175,7 +182,7 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
         scale, turned = "wilson", own / spread
         # a fit that decides all records alike has 0 or 1 there, so that fits vary
         if metric.name in OF_ONE_CLASS:
-            constant = [one - inflated * moved.given for one in variances]
+            constant = [one - moved.given for one in variances]
 
     def limits(one: float, fixed: float) -> tuple[float, float]:
         # the variance of a share depends on it, so that Wilson's limits are not even
@@ -280,19 +287,64 @@ def _variation(
     if metric.rank:
         # influences leave out what two records do together
         known += pair_variation(scores, metric, how, found)
-        if metric.pairs is None and how == "pooled" and draws is not None:
-            known = max(known, float(draws.held.var()))  # not to first order alone
-    excess, sides = (0.0, (0.0, 0.0)) if draws is None else (draws.excess, draws.sides)
+    if fits == "correlated":
+        known *= shared_training(scores)
+    if metric.rank and metric.pairs is None:
+        known += found.of_shares  # which do not depend on the fits
+    excess, below, above = 0.0, 0.0, _of_unseen_errors(scores, metric, found.units)
+    if draws is not None:
+        least = _between_fits(scores, metric) if metric.name in OF_ONE_CLASS else 0.0
+        excess, below, above = (max(v, least) for v in (draws.excess, *draws.sides))
     is_of_counts = metric.reads in ("order", "classes")
     return _Variation(
         value=found.value,
         variance=known + excess,
         given=known,
-        sides=(known + sides[0], known + sides[1]),
+        sides=(known + below, known + above),
         df=found.units.df if is_of_counts else found.heavy_df,
         kind=found.units.kind,
         words=_in_words(scores, metric, found),
     )
+
+
+def _between_fits(scores: Scores, metric: Metric) -> float:
+    """Return the variance between fits of a metric of all records, trained or not.
+
+    The fit to all records differs as much from the mean of the fits to parts of them.
+    No derivative shows that some of these decide all records alike, as a lasso does
+    that chooses no term.
+    """
+    if scores.decided:
+        return 0.0
+    assert scores.sensitivity is not None and metric.weighted is not None
+    of = scores.sensitivity.setup.plan.fits.split_of
+    few = np.unique(np.linspace(0, scores.n_splits - 1, MAX_COMPARED).astype(np.intp))
+    some = np.flatnonzero(np.isin(of, few))
+    splits, predicted = mean_by(of[some], scores.sensitivity.of_all_records(some))
+    cuts, alike = scores.threshold_for(metric), np.ones((1, len(scores.y)))
+    # the threshold of a split is that of the records that it holds out
+    cut = 0.5 if cuts is None else cuts[scores.starts[splits], None]
+    values = metric.weighted(scores.y, predicted, alike, threshold=cut)
+    known = len(splits) > 1
+    return float(values.var(ddof=1)) * (1 + 1 / scores.n_splits) if known else 0.0
+
+
+def _of_unseen_errors(scores: Scores, metric: Metric, units: Units) -> float:
+    """Return the variance of a log-loss that is due to wrong predictions of 0 and 1.
+
+    If none of m such predictions was wrong, a share of 1 / (m + 2) is taken to be, each
+    at the largest loss that the metric counts (Laplace's rule of succession).
+    """
+    if metric.name != "log_loss":
+        return 0.0
+    rounding = float(np.finfo(scores.predicted.dtype).eps)
+    losses, most = casewise(scores, metric), -math.log(rounding)
+    sure = losses <= 2 * rounding
+    if not sure.any() or losses.max() >= (1 - rounding) * most:  # in the variance
+        return 0.0
+    number = len(np.unique(units.unit[scores.row[sure]]))
+    wrong = 1 / (number + 2)
+    return (most * float(sure.mean())) ** 2 * wrong * (1 - wrong) / number
 
 
 def _in_words(scores: Scores, metric: Metric, found: Influences) -> tuple[str, str]:

@@ -225,7 +225,7 @@ def _of_coverage(
 
 def measured(result: inference.Readable, headline: inference.Estimate) -> Iterator[str]:
     """State the measured coverage of such intervals, if it is known."""
-    known = result.design.outcome.kind in ("binary", "survival")
+    known = result.design.outcome.kind in ("binary", "continuous", "survival")
     # an interval by pairs is exact, and not the one that was measured
     if headline.level != 0.95 or not known or headline.interval.pairs:
         return
