@@ -219,7 +219,10 @@ def test_row_labels_keep_their_zeros() -> None:
 )
 def test_identifiers_are_kept_without_being_named(cells: list[str], kept: bool) -> None:
     Path("d.csv").write_text("y,id\n" + "".join(f"1,{cell}\n" for cell in cells))
-    found = scv.read_table("d.csv")["id"]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = scv.read_table("d.csv")["id"]
+    assert ["'id' was kept as text" in str(one.message) for one in caught] == [1] * kept
     if kept:
         written = [cell.strip('"') or None for cell in cells]
         assert [None if pd.isna(cell) else cell for cell in found] == written
