@@ -102,6 +102,11 @@ def test_the_ratio_of_a_new_group_is_positive():
     assert found.method.endswith("on the log scale")
 
 
+def test_an_argument_of_cv_is_none_of_validate(final):
+    with pytest.raises(ArgumentTypeError, match=r"no argument 'scheme'\."):
+        final.validate(NEW).update(scheme="loocv")
+
+
 def test_many_groups_are_stated_by_their_mean_alone(final):
     val = final.validate(NEW, by=np.arange(len(NEW)) // 5, metrics="brier")
     table = next(reversed(val.summary().shown.values()))
