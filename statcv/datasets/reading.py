@@ -27,7 +27,6 @@ from statcv.errors import (
     DataError,
     MissingDataWarning,
     MissingPackageError,
-    StatcvWarning,
     reason,
     suggestion,
     warn,
@@ -84,8 +83,6 @@ def read_table(
     -----
     MissingDataWarning
         If text was read as missing, with its counts in each column.
-    StatcvWarning
-        If a column of digits that ``text`` does not name was kept as text.
 
     Examples
     --------
@@ -127,7 +124,6 @@ def read_table(
         for name in sorted(as_text.difference(names)):
             hint = suggestion(name, names)
             raise ColumnError(f"text={name!r} is not a column of the file.{hint}")
-        kept = pd.DataFrame()
         read = partial(
             pd.read_csv,
             sep=sep,
@@ -144,8 +140,7 @@ def read_table(
         table: pd.DataFrame = read(StringIO(content, newline=""), dtype=known)
         if numbers := _perhaps_identifiers(table, content, sep):
             cells = read(StringIO(content, newline=""), dtype=str, usecols=numbers)
-            kept = cells.loc[:, cells.apply(_identifies)]
-            table = table.assign(**kept)
+            table = table.assign(**cells.loc[:, cells.apply(_identifies)])
     except (ArgumentError, ColumnError):
         raise
     except ImportError:
@@ -154,14 +149,6 @@ def read_table(
         ) from None
     except Exception as error:  # ours, or from pandas, csv, zlib or the system
         raise DataError(f"cannot read {str(path)!r}: {reason(error)}") from error
-    for n, cells in kept.items():
-        first = max(cells.dropna(), key=lambda cell: (cell[0] == "0", len(cell)))
-        warn(
-            f"column {n!r} was kept as text, since numbers lose digits of its values, "
-            f"such as {first!r}; where it is a quantity, pd.to_numeric(data[{n!r}]) "
-            "makes numbers of it.",
-            StatcvWarning,
-        )
     told = [
         f"{n} ({listed([f'{cell!r} {count}' for cell, count in found[n].items()])})"
         for n in names

@@ -17,7 +17,13 @@ import pytest
 
 import statcv as scv
 from statcv.cli.main import main
-from statcv.errors import ColumnError, DataError, MissingDataWarning, StatcvError
+from statcv.errors import (
+    ColumnError,
+    DataError,
+    MissingDataWarning,
+    StatcvError,
+    StatcvWarning,
+)
 from statcv.folds import FoldPlan
 from statcv.folds.strata.hashing import pads
 from statcv.folds.strata.hashing_sql import register_sqlite
@@ -219,15 +225,25 @@ def test_row_labels_keep_their_zeros() -> None:
 )
 def test_identifiers_are_kept_without_being_named(cells: list[str], kept: bool) -> None:
     Path("d.csv").write_text("y,id\n" + "".join(f"1,{cell}\n" for cell in cells))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        found = scv.read_table("d.csv")["id"]
-    assert ["'id' was kept as text" in str(one.message) for one in caught] == [1] * kept
+    found = scv.read_table("d.csv")["id"]
     if kept:
         written = [cell.strip('"') or None for cell in cells]
         assert [None if pd.isna(cell) else cell for cell in found] == written
     else:
         assert pd.api.types.is_numeric_dtype(found)
+
+
+def test_numbers_with_leading_zeros_are_a_factor_that_is_named() -> None:
+    rows = [f"{i * 7 % 11 % 2},{i % 4:02d},{i:05d}" for i in range(N)]
+    Path("d.csv").write_text("\n".join(["y,month,id", *rows]))
+    said = "'month' is text of numbers with leading zeros, such as '00'"
+    with pytest.warns(StatcvWarning, match=f"{said}.*Here it is a factor"):
+        res = scv.cv("y ~ month", scv.read_table("d.csv"), seed=1)
+    assert res.design.names[1:] == ("month[T.01]", "month[T.02]", "month[T.03]")
+    _, out, err = run("cv", "y ~ month", "d.csv", "--seed", "1")
+    assert "month[T.01]" in out
+    assert said in " ".join(err.split())
+    assert "'id'" not in err
 
 
 def test_what_was_read_as_missing_is_counted_in_each_column() -> None:

@@ -158,7 +158,7 @@ def test_words_of_python_are_written_in_backticks(data, word, term):
 @pytest.mark.parametrize("term", ["{}", "x + {}", "log({})", "{}:x"])
 def test_names_with_dots_are_written_in_backticks(data, term):
     given = data.assign(**{"x.years": np.arange(len(data)) + 1.0})
-    with pytest.raises(ColumnError, match="in backticks, `x.years`"):
+    with pytest.raises(ColumnError, match=r"in backticks, `x\.years`"):
         make_design(f"y ~ {term.format('x.years')}", given, scope={})
     design = make_design(f"y ~ {term.format('`x.years`')}", given, scope={})
     assert "x.years" in design.formula.columns
