@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from io import BytesIO, StringIO
 from itertools import islice
 from os import PathLike
@@ -36,6 +37,7 @@ SUFFIXES: Final = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 UNNAMED: Final = "Unnamed: 0"  # as pandas calls a first column without a name
 OTHERS: Final = {";", "|"}  # separators
 LOOK: Final = 50  # rows in which a decimal comma is looked for
+EXACT: Final = 2**53  # integers beyond it are rounded where a column has empty cells
 
 
 def read_table(
@@ -57,7 +59,8 @@ def read_table(
     text : str, list of str or callable
         Columns that identify, such as a patient number, or a function that picks them
         from the names of all columns. They are read as text, exactly as written:
-        ``00007`` is not 7.
+        ``00007`` is not 7. A column of digits that numbers would not keep, because of
+        leading zeros or of more than 15 digits beside empty cells, always is.
     missing : str or list of str
         Text that means a missing value, beside empty cells and ``NA``. ``None``,
         ``null``, ``nan`` and ``n/a`` are values unless they are given here.
@@ -121,19 +124,23 @@ def read_table(
         for name in sorted(as_text.difference(names)):
             hint = suggestion(name, names)
             raise ColumnError(f"text={name!r} is not a column of the file.{hint}")
-        table: pd.DataFrame = pd.read_csv(
-            StringIO(content, newline=""),
+        read = partial(
+            pd.read_csv,
             sep=sep,
             decimal=decimal,
             header=0,
             names=names,
             index_col=False,
-            dtype=dict.fromkeys([*as_text, UNNAMED], str),
             keep_default_na=False,
             na_values={n: list(found[n]) for n in names},
             low_memory=False,
             **exact_numbers(),
         )
+        known = dict.fromkeys([*as_text, UNNAMED], str)
+        table: pd.DataFrame = read(StringIO(content, newline=""), dtype=known)
+        if numbers := _perhaps_identifiers(table, content, sep):
+            cells = read(StringIO(content, newline=""), dtype=str, usecols=numbers)
+            table = table.assign(**cells.loc[:, cells.apply(_identifies)])
     except (ArgumentError, ColumnError):
         raise
     except ImportError:
@@ -154,8 +161,25 @@ def read_table(
     labels = table.pop(UNNAMED)
     whole = labels.str.fullmatch("0|[1-9][0-9]{0,17}").all()
     return table.set_axis(
-        pd.Index(labels.astype("int64") if whole else labels, name=None)
+        pd.Index(labels.astype("int64") if whole else labels).rename(None)
     )
+
+
+def _perhaps_identifiers(table: pd.DataFrame, content: str, sep: str) -> list[str]:
+    """Return the columns of numbers that may not show what is written in the file."""
+    numbers = table.select_dtypes("number")
+    if re.search(rf'(?:^|[{re.escape(sep)}"])\s*0\d', content, re.M):
+        return list(numbers)
+    return [name for name in numbers if (numbers[name] > EXACT).any()]
+
+
+def _identifies(cells: pd.Series[str]) -> bool:
+    """Return whether cells are all digits, and numbers would not keep all of them."""
+    present = cells.dropna().str.strip()
+    if not present.str.fullmatch(r"\d+").all():
+        return False
+    beyond = bool(cells.isna().any() and (present.astype(float) > EXACT).any())
+    return beyond or bool(present.str.fullmatch(r"0\d+").any())
 
 
 def _decoded(raw: bytes, encoding: str | None) -> str:

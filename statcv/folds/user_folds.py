@@ -38,6 +38,10 @@ def plan_from_column(folds: Any, name: str) -> FoldPlan:
             f"the folds {name!r} are missing in {int(column.isna().sum())} rows; "
             "give every row a fold, or leave those rows out of the data."
         )
+    if not pd.api.types.is_numeric_dtype(column):
+        cells = column.astype(str)
+        digits = cells.str.fullmatch(r"\d+").all()  # such as 01 to 10 of a file
+        column = cells.astype(np.int64) if digits else column
     if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
         raise SchemeError(
             f"the folds {name!r} must be integers, not {column.dtype}; "

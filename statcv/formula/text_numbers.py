@@ -69,6 +69,13 @@ missing with --missing "<5" (in Python: missing=["<5"]).
     texts = np.array([str(value).strip() for value in distinct], dtype=object)
     kinds, counts = np.array([*map(_kind, texts)], dtype=object), np.bincount(codes)
     strange, plain = kinds == "code", kinds == "number"
+    padded = [text for text in texts if re.fullmatch(r"0\d+", text)]
+    if plain.all() and padded:
+        return (
+            f"column {name!r} is text of numbers with leading zeros, such as "
+            f"{padded[0]!r}; if it is a quantity, pd.to_numeric(data[{name!r}]) makes "
+            "numbers of it."
+        ), False
     many = strange.sum() > FEW or 2 * counts[strange].sum() >= len(values)
     if plain.all() or many or np.isin(kinds, ["code", "limit"]).all():
         return None

@@ -77,7 +77,7 @@ def _tested(test: HTest | Readable) -> HTest:
                 "permutation test, result.test(method='permutation')."
             )
         return test
-    if not hasattr(test, "test"):
+    if not hasattr(test, "null_distribution"):
         raise ArgumentTypeError(
             "plot_permutation() draws a permutation test, or that of a result, not "
             f"{type(test).__name__}; compute one with result.test()."

@@ -87,7 +87,8 @@ class CallWithoutFits(Printed):
         """
         names = [field.name for field in fields(self)]
         unknown = [name for name in changes if name not in names]
-        refuse_unknown(self.verb, unknown, names, OF_PREDICTIONS)
+        own = OF_PREDICTIONS if self.verb == "from_predictions" else None
+        refuse_unknown(self.verb, unknown, names, own)
         return replace(self, **changes).run()
 
     def with_mean_model(self: Own) -> Own:

@@ -43,6 +43,7 @@ from statcv.results.wording.bias_warning import warn_of_bias, warn_of_longer_tim
 from statcv.tables import Printed
 from statcv.verbs import argument_types
 from statcv.verbs.fold_plan import warn_of_missing
+from statcv.words import joined
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -245,6 +246,7 @@ class CVCall(Printed):
             setup = Setup(design, plan, learner, seed, weights)
             plan, omitted = omit_new_levels(setup)
         warn_of_missing(design)
+        _warn_of_empty_terms(design)
         _warn_of_dependence(design, tuned)
         _warn_of_inner_folds(tuned, plan)
         held = run(
@@ -317,6 +319,18 @@ def _warn_of_few_events(design: Design, model: models.Model) -> None:
             "of the rarer class: its predictions are far too extreme. A ridge, "
             "Logit(C=1.0), or Firth's penalty, Logit(firth=True), still works.",
             errors.SeparationWarning,
+        )
+
+
+def _warn_of_empty_terms(design: Design) -> None:
+    """Name factors of one level, which have no column beside the intercept."""
+    present = {design.terms.term_of(j) for j in range(len(design.names))}
+    empty = [":".join(codes) for codes in design.formula.terms if codes not in present]
+    if empty and design.intercept is not None:
+        errors.warn(
+            f"{joined([*map(repr, empty)])} {'has' if len(empty) == 1 else 'have'} one "
+            f"level only in the {design.n} records, and no part in the model.",
+            errors.CollinearityWarning,
         )
 
 

@@ -104,10 +104,13 @@ def warn_of_missing(design: Design) -> None:
     """Warn of rows that were omitted because they are incomplete, with counts."""
     lost = design.n_given - design.n
     if lost:
+        remedy = (
+            " impute='mice' imputes missing covariates inside each fold, and "
+            "na_action='pass' passes them on to a model that accepts them."
+        )
+        in_covariates = set(design.missing).difference(design.formula.outcome_columns)
         warn(
             f"{lost} of {design.n_given} rows were omitted: missing "
-            f"{counted(design.missing)}. impute='mice' imputes missing covariates "
-            "inside each fold, and na_action='pass' passes them on to a model that "
-            "accepts them.",
+            f"{counted(design.missing)}.{remedy if in_covariates else ''}",
             MissingDataWarning,
         )

@@ -17,7 +17,13 @@ import pytest
 
 import statcv as scv
 from statcv.cli.main import main
-from statcv.errors import ColumnError, DataError, MissingDataWarning, StatcvError
+from statcv.errors import (
+    ColumnError,
+    DataError,
+    MissingDataWarning,
+    StatcvError,
+    StatcvWarning,
+)
 from statcv.folds import FoldPlan
 from statcv.folds.strata.hashing import pads
 from statcv.folds.strata.hashing_sql import register_sqlite
@@ -202,6 +208,42 @@ def test_row_labels_keep_their_zeros() -> None:
     assert scv.read_table("d.csv").index.tolist() == ["007", "8"]
     Path("d.csv").write_text(",y\n7,1\n8,0\n")
     assert scv.read_table("d.csv").index.tolist() == [7, 8]
+    assert scv.read_table("d.csv").index.name is None
+
+
+@pytest.mark.parametrize(
+    ("cells", "kept"),
+    [
+        (["007", "7", "08"], True),
+        (['"007"', "", "12"], True),
+        (["12345678901234567", "", "12345678901234568"], True),
+        (["12345678901234567", "1", "12345678901234568"], False),  # all exact
+        (["012.5", "05", "7"], False),  # measurements, not digits alone
+        (["1e30", "", "3e40"], False),
+        (["0", "0.5", "10"], False),
+    ],
+)
+def test_identifiers_are_kept_without_being_named(cells: list[str], kept: bool) -> None:
+    Path("d.csv").write_text("y,id\n" + "".join(f"1,{cell}\n" for cell in cells))
+    found = scv.read_table("d.csv")["id"]
+    if kept:
+        written = [cell.strip('"') or None for cell in cells]
+        assert [None if pd.isna(cell) else cell for cell in found] == written
+    else:
+        assert pd.api.types.is_numeric_dtype(found)
+
+
+def test_numbers_with_leading_zeros_are_a_factor_that_is_named() -> None:
+    rows = [f"{i * 7 % 11 % 2},{i % 4:02d},{i:05d}" for i in range(N)]
+    Path("d.csv").write_text("\n".join(["y,month,id", *rows]))
+    said = "'month' is text of numbers with leading zeros, such as '00'"
+    with pytest.warns(StatcvWarning, match=f"{said}.*Here it is a factor"):
+        res = scv.cv("y ~ month", scv.read_table("d.csv"), seed=1)
+    assert res.design.names[1:] == ("month[T.01]", "month[T.02]", "month[T.03]")
+    _, out, err = run("cv", "y ~ month", "d.csv", "--seed", "1")
+    assert "month[T.01]" in out
+    assert said in " ".join(err.split())
+    assert "'id'" not in err
 
 
 def test_what_was_read_as_missing_is_counted_in_each_column() -> None:

@@ -164,6 +164,11 @@ def test_a_column_keeps_its_labels(column):
     assert plan.sentence == "3 folds as given by site"
 
 
+def test_numbers_that_are_text_are_folds():
+    plan = plan_from_column(["01", "2", "10", "01"], "fold")
+    assert plan.labels == plan_from_column([1, 2, 10, 1], "fold").labels
+
+
 def test_large_numbers_keep_their_last_digit():
     plan = plan_from_column(np.array([2**60, 2**60 + 1] * 3), "id")
     assert plan.labels == ((2**60, 2**60 + 1),)
@@ -178,6 +183,7 @@ def test_large_numbers_keep_their_last_digit():
         ([1.0, np.inf, 2.0], "must be integers"),
         (["a", "b", "a"], "for text use"),
         ([True, False, True], "must be integers, not bool"),
+        (["01", "2a", "01"], "must be integers, not str"),
         ([4, 4, 4], "hold one value only: 4"),
     ],
 )

@@ -120,3 +120,19 @@ def test_quick_products_never_deny_a_dependence(data, noise):
     frame = pd.DataFrame(X, columns=list("abcd")).assign(y=data["y"])
     said = dependent_columns(make_design("y ~ a + b + c + d", frame, scope={}))
     assert len(said) == (noise < 1e-10)
+
+
+def test_a_factor_of_one_level_is_named():
+    rng = np.random.default_rng(2)
+    data = pd.DataFrame({"x": rng.normal(size=40), "arm": "A"})
+    data["y"] = (data["x"] + rng.logistic(size=40) > 0).astype(int)
+    plain = cv("y ~ x", data, k=4, seed=1)
+    said = r"'arm' and 'x:arm' have one level only in the 40 records"
+    with pytest.warns(CollinearityWarning, match=said):
+        crossed = cv("y ~ x * arm", data, k=4, seed=1)
+    np.testing.assert_array_equal(
+        crossed.predictions["predicted"], plain.predictions["predicted"]
+    )
+    with pytest.warns(CollinearityWarning, match=r"'arm' has one level only"):
+        chosen = cv("y ~ x + arm", data, k=4, select="backward", seed=1)
+    assert chosen.selection["term"].tolist() == ["x"]

@@ -155,6 +155,15 @@ def test_words_of_python_are_written_in_backticks(data, word, term):
     assert word in design.formula.columns
 
 
+@pytest.mark.parametrize("term", ["{}", "x + {}", "log({})", "{}:x"])
+def test_names_with_dots_are_written_in_backticks(data, term):
+    given = data.assign(**{"x.years": np.arange(len(data)) + 1.0})
+    with pytest.raises(ColumnError, match=r"in backticks, `x\.years`"):
+        make_design(f"y ~ {term.format('x.years')}", given, scope={})
+    design = make_design(f"y ~ {term.format('`x.years`')}", given, scope={})
+    assert "x.years" in design.formula.columns
+
+
 @pytest.mark.parametrize("name", ["pd", "len", "Treatment", "print"])
 def test_a_function_or_module_by_itself_is_not_a_term(data, name):
     with pytest.raises(ColumnError, match=f"no column {name!r}"):

@@ -24,6 +24,7 @@ from statcv.errors import (
     ArgumentTypeError,
     MetricError,
     OutcomeError,
+    StatcvWarning,
     UndefinedMetricWarning,
 )
 from statcv.inference.refits import optimism as module
@@ -468,6 +469,19 @@ def test_an_apparent_value_that_cannot_vary_has_no_interval_to_move():
     assert "interval='two_stage'" in made.assumes
     twice = shifted(setup, metric, n_boot=8, interval="two_stage")
     assert twice.lower < twice.upper
+
+
+def test_a_forest_is_more_optimistic_than_the_bootstrap_says():
+    rng = np.random.default_rng(1)
+    data = pd.DataFrame(rng.normal(size=(80, 3)), columns=["y", "a", "b"])
+    data["y"] = (data["y"] > 0).astype(int)  # noise
+    forest = RandomForestClassifier(10, random_state=1)
+    res = scv.cv("y ~ a + b", data, model=forest, k=4, seed=1)
+    with pytest.warns(StatcvWarning, match="corrected auROC, .* lies outside"):
+        assert float(res.optimism_corrected(n_boot=10, seed=1)) > 0.8
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        res.update(model="logit").optimism_corrected(n_boot=10, seed=1)
 
 
 def test_arguments_out_of_range_raise_an_error():

@@ -109,6 +109,14 @@ def test_a_perfect_model_is_compared_though_no_deletion_moves_it():
             assert "no record influences the difference" in row["caveat"]
 
 
+def test_a_model_does_not_differ_from_itself():
+    one = scv.cv("y ~ a + b", data(), seed=1)  # compares pairs within folds
+    same = scv.compare(one=one, same=one.update("y ~ I(2 * a) + b"))
+    row = same.differences.iloc[0]
+    assert (row["difference"], row["se"], row["p"]) == (0, 0, 1)
+    assert "difference in auROC 0.00 (95% CI 0.00 to 0.00)" in str(same)
+
+
 def test_models_fitted_one_by_one_are_compared_without_refits_by_default():
     from sklearn.linear_model import LogisticRegression
 

@@ -3,6 +3,7 @@
 import math
 import re
 import sqlite3
+import warnings
 from contextlib import closing
 from pathlib import Path
 
@@ -430,3 +431,13 @@ def test_scores_of_a_distribution_need_one():
             predicted="predicted",
             metrics=["oe_counts", "rps"],
         )
+
+
+def test_an_outlier_whose_count_overflows_leaves_no_warning_of_numpy():
+    rng = np.random.default_rng(5)
+    data = pd.DataFrame({"x": rng.normal(60, 10, 30), "n": np.arange(30) // 3})
+    data.loc[0, "x"] = 1e12
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        res = scv.cv("n ~ x", data, model="poisson", seed=1)
+        assert np.isfinite(res.metrics()["lower"].iloc[0])

@@ -323,6 +323,8 @@ def test_the_test_of_a_result_is_drawn_and_others_raise_an_error(results):
         scv.plots.plot_permutation(results["large"].test(method="pairs"))
     with pytest.raises(ArgumentTypeError, match="not list"):
         scv.plots.plot_permutation([0.4, 0.5])
+    with pytest.raises(ArgumentTypeError, match="not FoldPlan"):
+        scv.plots.plot_permutation(results["small"].plan)
 
 
 # ---- groups of the records ----

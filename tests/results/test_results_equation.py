@@ -328,6 +328,13 @@ def test_a_term_that_cannot_be_written_is_named(term, why):
     assert np.isfinite(res.final.predict(people())).all()
 
 
+def test_levels_that_are_not_text_or_numbers_are_named():
+    ages = people().assign(group=pd.cut(people().age, [0, 40, 100]))
+    res = scv.cv("cost ~ bmi + group", ages, k=5, seed=1)
+    with pytest.raises(EquationError, match=r"'group' .*type Interval.*astype\(str\)"):
+        res.final.equation()
+
+
 @pytest.mark.parametrize(
     "term",
     [
@@ -377,6 +384,7 @@ def test_fewer_events_than_coefficients_are_counted():
             "flag": data.flag.astype("boolean"),
             "grade": data.grade.astype(str),
         },
+        lambda data: {"flag": data.flag.astype(object)},  # as files with empty cells
     ],
 )
 def test_columns_of_all_types_are_written(change, tmp_path):

@@ -108,6 +108,8 @@ def test_the_slope_is_corrected_for_optimism_unless_given():
     np.testing.assert_allclose(by_default.predict(NEW), expected)
     with pytest.raises(ArgumentError, match="above 0"):
         res.final.shrunk(-0.2)
+    with pytest.raises(scv.errors.ArgumentTypeError, match="slope must be a number"):
+        res.final.shrunk("0.8")
     classes = scv.cv("stage ~ age", OLD, k=4, seed=1, model=Logit(C=1.0))
     with pytest.raises(ArgumentError, match="not several classes"):
         classes.final.shrunk(0.5)

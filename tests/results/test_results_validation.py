@@ -24,6 +24,7 @@ from statcv.errors import (
     StatcvWarning,
     UndefinedMetricWarning,
 )
+from statcv.inference import random_effects
 from statcv.models import Logit
 
 PEOPLE = pd.read_csv(Path(__file__).parents[1] / "reference" / "equations_cases.csv")
@@ -86,6 +87,24 @@ def test_the_summary_states_each_group_and_a_new_one(visits):
     assert table["auROC"].iloc[-1] == f"– ({low:.2f} to {high:.2f})"
     assert max(map(len, str(summary).splitlines())) <= 80
     assert len(str(summary).splitlines()) <= 40
+
+
+def test_the_ratio_of_a_new_group_is_positive():
+    site, risk = np.repeat([*"abcde"], 100), np.tile([0.4, 0.6], 250)
+    events = np.repeat([2, 30, 50, 70, 98], 100) > np.tile(np.arange(100), 5)
+    data = pd.DataFrame({"y": events.astype(int), "p": risk, "site": site})
+    val = scv.from_predictions(data, observed="y", predicted="p")
+    found = val.heterogeneity("oe_ratio", by="site")
+    rows = val.metrics(by="site").query("metric == 'oe_ratio'")
+    mean = random_effects(np.log(rows["estimate"]), rows["se"] / rows["estimate"])
+    assert found.estimate == pytest.approx(np.exp(mean.estimate))
+    assert found.prediction_lower == pytest.approx(np.exp(mean.prediction_lower))
+    assert found.method.endswith("on the log scale")
+
+
+def test_an_argument_of_cv_is_none_of_validate(final):
+    with pytest.raises(ArgumentTypeError, match=r"no argument 'scheme'\."):
+        final.validate(NEW).update(scheme="loocv")
 
 
 def test_many_groups_are_stated_by_their_mean_alone(final):

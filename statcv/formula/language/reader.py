@@ -353,7 +353,13 @@ class _Reader(ast.NodeTransformer):
 
     def _of_column(self, node: ast.Attribute, call: bool) -> None:
         """Read an attribute of a column, or of an expression of columns."""
-        accessor, inner = None, node.value
+        accessor, inner, dotted = None, node.value, ast.unparse(node)
+        if dotted in self.columns:
+            raise ColumnError(
+                f"{dotted!r} in {self.code!r} is read as an attribute of "
+                f"{ast.unparse(inner)!r}; a column whose name has a dot is written in "
+                f"backticks, `{dotted}`."
+            )
         if isinstance(inner, ast.Attribute) and inner.attr in METHODS:
             accessor = inner.attr
         node.value = self.visit(inner)

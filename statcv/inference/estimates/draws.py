@@ -226,7 +226,8 @@ def draw(
         given = scores.predicted[None], scores.left.predicted[None]
         for made, form in zip(found, forms, strict=True):
             # the error of an estimate is its distance from the value of the model
-            made[0, some] = form.value(*moved, weights) - form.of_model(model)
+            with np.errstate(invalid="ignore"):  # infinite where an exp() overflows
+                made[0, some] = form.value(*moved, weights) - form.of_model(model)
             made[1, some] = form.value(*given, weights)
         start = some.stop
     drawn = list[Draws | None]()

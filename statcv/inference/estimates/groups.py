@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from statcv.errors import ArgumentError
 from statcv.formula import as_frame, row_values
 from statcv.inference.estimates.estimate import Estimate, estimates
-from statcv.inference.intervals.interval import SCALES
+from statcv.inference.intervals.interval import SCALES, is_ratio
 from statcv.inference.meta.effects import RandomEffects, random_effects
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
@@ -55,10 +55,11 @@ def joined_groups(
 ) -> RandomEffects:
     """Combine the estimates of groups by a random-effects meta-analysis.
 
-    A metric between 0 and 1, such as auROC, is combined on the logit scale, and the O:E
-    of counts on the log scale (Snell, Ensor, Debray, Moons & Riley 2018). Then ``se``
-    and ``tau2`` are on that scale, and the estimate and the intervals are transformed
-    back. A group without a standard error, or at an end of the scale, is excluded.
+    A metric between 0 and 1, such as auROC, is combined on the logit scale, and a
+    ratio, such as O:E, on the log scale (Snell, Ensor, Debray, Moons & Riley 2018).
+    Then ``se`` and ``tau2`` are on that scale, and the estimate and the intervals are
+    transformed back. A group without a standard error, or at an end of the scale, is
+    excluded.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def joined_groups(
     level : float
         Confidence level of the intervals.
     """
-    name = "log" if metric.name == "oe_counts" else "logit"
+    name = "log" if is_ratio(metric) else "logit"
     if name == "logit" and metric.bounds != (0.0, 1.0):
         return random_effects(values, ses, level)
     scale = SCALES[name]

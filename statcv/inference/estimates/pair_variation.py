@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.inference.estimates.draws import ROUNDING
 from statcv.inference.estimates.influences import Influences, Ranked
 from statcv.inference.estimates.pairs import concordant_pairs
 from statcv.inference.estimates.values import values_by_split
@@ -125,13 +126,15 @@ def variation_of_difference(
     """
     if not metric.rank:
         return 0.0
-    variance = sum(
+    each = sum(
         pair_variation(own, metric, how, one)
         for own, one in zip(scores, both, strict=True)
     )
-    if alike is not None:  # with the same folds both compare the same pairs
-        variance -= 2 * pair_covariance(scores[0], metric, how, *alike)
-    return max(variance, 0.0)
+    if alike is None:
+        return max(each, 0.0)
+    # with the same folds both compare the same pairs
+    variance = each - 2 * pair_covariance(scores[0], metric, how, *alike)
+    return variance if variance > ROUNDING * each else 0.0
 
 
 def _interaction_of_both(

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from statcv.arguments import MAX_RESAMPLES, check_level, check_whole, one_of
 from statcv.engine import TASKS, Setup, cut, do_tasks, progress_bar, quiet_fits
-from statcv.errors import UndefinedMetricWarning, warn
+from statcv.errors import StatcvWarning, UndefinedMetricWarning, warn
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.intervals.interval import SCALES, Interval, scale_of
 from statcv.inference.refits.refitting import warn_of_refits
@@ -354,6 +354,8 @@ def _finish(
         made = Interval.none("it has no value in too many bootstrap samples")
     elif interval == "cross_validated":
         made = _moved(metric, value, around)
+        if around is not None and not around.lower <= value <= around.upper:
+            _warn_of_disagreement(metric, value, around)
     elif interval == "abcloc":
         made = abcloc(value, found, level)
     else:
@@ -378,6 +380,20 @@ def _finish(
         n_boot=n_boot,
         n_undefined=undefined,
         optimism_se=error,
+    )
+
+
+def _warn_of_disagreement(metric: Metric, value: float, around: Estimate) -> None:
+    """Warn that a value lies outside the interval of the cross-validated one."""
+    if math.isnan(around.lower):
+        return
+    warn(
+        f"the corrected {metric.label}, {value:.2f}, lies outside the interval of the "
+        f"cross-validated one, {around.lower:.2f} to {around.upper:.2f}: one of them "
+        "is biased. A bootstrap sample holds two thirds of the records, so that the "
+        "optimism of a model that nearly reproduces its training records, such as a "
+        "forest, is underestimated; leave-one-out biases ranks and means downwards.",
+        StatcvWarning,
     )
 
 

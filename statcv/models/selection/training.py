@@ -59,14 +59,17 @@ class Term:
 
 
 def terms_of(design: Design) -> tuple[Term, ...]:
-    """Return the terms of a design besides intercept and offsets, in their order."""
+    """Return the terms of a design besides intercept and offsets, in their order.
+
+    A factor of one level has no column, and cannot be chosen.
+    """
     places: dict[tuple[str, ...], list[int]] = {}
     for j in range(len(design.names)):
         places.setdefault(design.terms.term_of(j), []).append(j)
     return tuple(
         Term(":".join(codes), tuple(places[codes]), frozenset(codes))
         for codes in design.formula.terms
-        if codes and not is_offset(codes[0])
+        if codes in places and codes and not is_offset(codes[0])
     )
 
 

@@ -175,7 +175,13 @@ def _factor(
         of = _one(value)
     except Exception as error:  # from whatever the formula calls
         raise unwritten(factor.code, error) from None
-    levels = [one if isinstance(one, str) else float(one) for one in info.categories]
+    levels = info.categories
+    try:
+        levels = [one if isinstance(one, str) else float(one) for one in levels]
+    except TypeError:  # intervals of pd.cut(), and dates
+        kind = type(levels[0]).__name__
+        why = f"its levels are of type {kind}; turn them into text by .astype(str)"
+        raise unwritten(factor.code, why) from None
     codes = [
         tuple(zip(levels, map(float, codes), strict=True))
         for codes in np.asarray(codings[factor].matrix, dtype=float).T

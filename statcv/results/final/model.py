@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv.arguments import check_types
 from statcv.errors import ArgumentError, EquationError
 from statcv.formula import Design, is_missing
 from statcv.models import Cox, baseline_beside, intercept_beside, predictable
@@ -248,6 +249,7 @@ class FullModel(HandedOver):
             + 2.45 GPA
             + 1.87 PSI
         """
+        check_types(FullModel.shrunk, locals())
         equation = self.equation()
         times = equation.kind == "survival"
         if slope is None and times:

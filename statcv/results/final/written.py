@@ -208,7 +208,8 @@ def check_columns(equation: Equation, frame: pd.DataFrame) -> None:
     for column in equation.columns:
         levels = [level for one in known.get(column, []) for level, _ in one.values]
         text = any(isinstance(level, str) for level in levels)
-        _check_type(column, text, frame[column.name].dropna())
+        values = frame[column.name].dropna().infer_objects()  # True and None: object
+        _check_type(column, text, values)
     for of, own in known.items():
         others = all(one.otherwise is not None for one in own)
         _check_levels(of, {x for one in own for x, _ in one.values}, others, frame)
