@@ -21,17 +21,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.model_selection import BaseCrossValidator
 
+from statcv import errors
 from statcv.arguments import MAX_BINS, check_whole, one_of, resolve_seed
-from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    DataError,
-    FoldWarning,
-    SchemeError,
-    StatcvError,
-    suggestion,
-    warn,
-)
 from statcv.folds.plan import FoldPlan
 from statcv.folds.request import resolve_plan
 from statcv.folds.response import Response
@@ -108,11 +99,11 @@ class PlanSplitter(BaseCrossValidator):  # type: ignore[misc]
             If these records cannot be split in that way.
         """
         if groups is not None and not self.takes_groups:
-            warn(
+            errors.warn(
                 f"{type(self).__name__} does not look at groups: equal values may "
                 "be split. FoldStratifiedKFold and RebalancedLeaveOneGroupOut keep "
                 "them together.",
-                FoldWarning,
+                errors.FoldWarning,
             )
         with self._named():
             n = length(X=X, y=y, groups=groups)
@@ -126,7 +117,7 @@ class PlanSplitter(BaseCrossValidator):  # type: ignore[misc]
         """Name the splitter in its errors, since a caller may not see which one ran."""
         try:
             yield
-        except StatcvError as error:
+        except errors.StatcvError as error:
             raise type(error)(f"{type(self).__name__}: {error}") from None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -138,9 +129,9 @@ class PlanSplitter(BaseCrossValidator):  # type: ignore[misc]
         known = self._parameters()
         for name in params:
             if name not in known:
-                raise ArgumentError(
+                raise errors.ArgumentError(
                     f"{type(self).__name__} has no parameter {name!r}; it has "
-                    f"{', '.join(known) or 'none'}." + suggestion(name, known)
+                    f"{', '.join(known) or 'none'}." + errors.suggestion(name, known)
                 )
         for name, value in params.items():
             setattr(self, name, value)
@@ -157,7 +148,7 @@ class PlanSplitter(BaseCrossValidator):  # type: ignore[misc]
 def whole_between(name: str, value: Any, least: int, most: int, n: int) -> int:
     """Return an integer parameter in a range that n records allow."""
     if not least <= whole(name, value) <= most:
-        raise ArgumentError(
+        raise errors.ArgumentError(
             f"{name}={value} is out of range: for {n} records it is from {least} to "
             f"{most}."
         )
@@ -192,7 +183,7 @@ def seed_of(random_state: Any) -> int:
     elif random_state is None or hasattr(random_state, "randint"):
         source = np.random if random_state is None else random_state
         return int(source.randint(2**32, dtype=np.int64))
-    raise ArgumentTypeError(
+    raise errors.ArgumentTypeError(
         "random_state must be an integer of 0 or more, a numpy RandomState or "
         f"Generator, or None, not {random_state!r}."
     )
@@ -212,13 +203,13 @@ def length(**arrays: Any) -> int:
         if array is not None
     }
     if not sizes:
-        raise ArgumentError(f"no records are given: pass {' or '.join(arrays)}.")
+        raise errors.ArgumentError(f"no records are given: pass {' or '.join(arrays)}.")
     if len(set(sizes.values())) > 1:
         said = ", ".join(f"{name} has {size}" for name, size in sizes.items())
-        raise DataError(f"the numbers of records differ: {said}.")
+        raise errors.DataError(f"the numbers of records differ: {said}.")
     n = next(iter(sizes.values()))
     if not n:
-        raise DataError("there are no records.")
+        raise errors.DataError("there are no records.")
     return n
 
 
@@ -231,10 +222,10 @@ def column_of(values: Any, name: str) -> pd.Series[Any]:
         if values.ndim == 2 and values.shape[1] == 1:
             values = values.ravel()
     if values.ndim != 1:
-        raise DataError(f"{name} must have one dimension, not {values.ndim}.")
+        raise errors.DataError(f"{name} must have one dimension, not {values.ndim}.")
     column = pd.Series(values).reset_index(drop=True).infer_objects()
     if missing := count_missing(column):
-        raise DataError(
+        raise errors.DataError(
             f"{name} is missing in {missing} of {len(column)} records; leave them out."
         )
     return column
@@ -249,22 +240,26 @@ def outcome_of(y: Any, continuous: bool | None = None) -> Response:
     ('binary', 'continuous')
     """
     if y is None:
-        raise ArgumentError("y is needed, the outcome of each record.")
+        raise errors.ArgumentError("y is needed, the outcome of each record.")
     one_of(continuous, (None, True, False), "continuous")
     column, types = column_of(y, "y"), pd.api.types
     if types.is_numeric_dtype(column) and not types.is_bool_dtype(column):
         numbers = column.to_numpy(dtype=float)
         if infinite := int(np.isinf(numbers).sum()):
-            raise DataError(f"y is infinite in {infinite} of {len(numbers)} records.")
+            raise errors.DataError(
+                f"y is infinite in {infinite} of {len(numbers)} records."
+            )
         if continuous is None:
             continuous = bool((numbers != np.round(numbers)).any())
         if continuous:
             return Response.of(numbers, "continuous")
     elif continuous:
-        raise DataError(f"continuous=True, but y holds no numbers ({column.dtype}).")
+        raise errors.DataError(
+            f"continuous=True, but y holds no numbers ({column.dtype})."
+        )
     codes, levels = pd.factorize(column, sort=True)
     if len(levels) < 2:
-        raise SchemeError(f"y has one class only: {levels.tolist()[0]!r}.")
+        raise errors.SchemeError(f"y has one class only: {levels.tolist()[0]!r}.")
     kind = "binary" if len(levels) == 2 else "multiclass"
     return Response.of(codes, kind, levels.tolist())
 
@@ -273,7 +268,7 @@ def classes_of(y: Any) -> Response:
     """Return the outcome, which must have classes."""
     response = outcome_of(y)
     if not response.by_class:
-        raise SchemeError(
+        raise errors.SchemeError(
             "y holds numbers with fractions, and classes are needed here; for numbers "
             "there is RebalancedLeaveOneOut."
         )
@@ -283,7 +278,7 @@ def classes_of(y: Any) -> Response:
 def frame_of(groups: Any) -> pd.DataFrame:
     """Return the columns whose equal values are never split across folds."""
     if groups is None:
-        raise ArgumentError(
+        raise errors.ArgumentError(
             "groups is needed, whose equal values are never split; pass it to split, "
             "or to what calls it."
         )
@@ -310,7 +305,7 @@ class _Rebalanced(PlanSplitter):
     def _arguments(self, n: int, groups: Any) -> dict[str, Any]:
         known = get_args(Rebalance)
         if not isinstance(self.rebalance, str) or self.rebalance not in known:
-            raise ArgumentError(
+            raise errors.ArgumentError(
                 f"rebalance={self.rebalance!r} is neither 'subsample' nor 'upsample'; "
                 "what needs weights or several fits a split is for statcv.cv()."
             )
@@ -355,7 +350,7 @@ class RebalancedLeaveOneOut(_Rebalanced):
         response = outcome_of(y, self.continuous)
         alone = response.by_class and response.counts.min() == 1
         if alone and not isinstance(response.levels[0], str):
-            raise SchemeError(
+            raise errors.SchemeError(
                 f"y counts as {response.classes} classes, of which "
                 f"{response.levels[response.counts.argmin()]!r} has one record only; "
                 "if these are numbers, say continuous=True."
@@ -613,7 +608,7 @@ class FoldStratifiedKFold(GroupsSplitter):
             ("per_fold", self.per_fold != 1, "quantile"),
         ):
             if given and self.by != where:
-                raise ArgumentError(
+                raise errors.ArgumentError(
                     f"{name} means nothing for by={self.by!r}, only for by={where!r}."
                 )
         if self.by == "value":
@@ -621,7 +616,7 @@ class FoldStratifiedKFold(GroupsSplitter):
         if self.by == "hash":
             return by_hash(columns, self.key, self.balanced)
         if len(columns) > 1:
-            raise ArgumentError(
+            raise errors.ArgumentError(
                 f"by='quantile' takes one column of groups, not {len(columns)}."
             )
         return by_quantile(columns[0], self.per_fold)
