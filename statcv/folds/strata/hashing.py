@@ -13,6 +13,7 @@ it over as a password, and keep it in the environment variable ``STATCV_KEY``.
 from __future__ import annotations
 
 import hashlib
+import hmac
 import os
 from collections.abc import Iterable
 from datetime import datetime
@@ -219,17 +220,12 @@ def pads(key: Key = FROM_ENVIRONMENT) -> tuple[bytes, bytes]:
 
 def _hashes(messages: Iterable[bytes], key: bytes | None) -> bytearray:
     """Return the 32-byte hashes of the messages, one after the other."""
+    keyed = hashlib.sha256() if key is None else hmac.new(key, digestmod="sha256")
     hashes = bytearray()
-    if key is None:
-        for message in messages:
-            hashes += hashlib.sha256(message).digest()
-        return hashes
-    inner, outer = (hashlib.sha256(pad).copy for pad in pads(key))
-    for message in messages:  # states that hold the pads are copied, not recomputed
-        first, second = inner(), outer()
-        first.update(message)
-        second.update(first.digest())
-        hashes += second.digest()
+    for message in messages:  # a state that holds the key is copied, not recomputed
+        one = keyed.copy()
+        one.update(message)
+        hashes += one.digest()
     return hashes
 
 
