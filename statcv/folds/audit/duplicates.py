@@ -34,7 +34,6 @@ Tolerance = float | Mapping[Any, float]
 MOST_PAIRS = 20_000_000  # most pairs of near records, so that they fit in memory
 # share of a tolerance by which a distance may exceed it: 0.3 and 0.2 are 0.1 apart
 ROUNDING = 1e-9
-BLOCK = 4096  # points asked for their neighbours at once
 
 
 def equal_records(frame: pd.DataFrame, columns: Columns = None) -> Codes:
@@ -301,25 +300,15 @@ def _near_pairs(points: NDArray[np.float64]) -> Codes:
     """Return the positions of all pairs within 1 of each other, shape (2, pairs)."""
     from scipy.spatial import cKDTree
 
-    found, count = [np.empty((2, 0), dtype=np.int32)], 0
-    tree = cKDTree(points)
-    for start in range(0, len(points), BLOCK):
-        rows = tree.indices[start : start + BLOCK]  # neighbours in turn, which is fast
-        ball = {"x": points[rows], "r": 1 + ROUNDING, "p": np.inf}
-        sizes = tree.query_ball_point(**ball, return_length=True)
-        count += int(sizes.sum()) - len(rows)
-        if count > 2 * MOST_PAIRS:
-            raise errors.ArgumentError(
-                f"tolerance= is too wide: {count // 2:,} pairs of distinct records are "
-                f"near each other, {min(start + BLOCK, len(points)):,} of "
-                f"{len(points):,} records looked at; give a smaller one, or more "
-                "columns."
-            )
-        if (sizes > 1).any():
-            near = np.concatenate(tree.query_ball_point(**ball, return_sorted=False))
-            pairs = np.stack([np.repeat(rows, sizes), near]).astype(np.int32)
-            found.append(pairs[:, pairs[0] < pairs[1]])
-    return np.concatenate(found, axis=1)
+    tree, reach = cKDTree(points), 1 + ROUNDING
+    count = (int(tree.count_neighbors(tree, reach, p=np.inf)) - len(points)) // 2
+    if count > MOST_PAIRS:
+        raise errors.ArgumentError(
+            f"tolerance= is too wide: {count:,} pairs of distinct records are near "
+            f"each other, {len(points):,} of {len(points):,} records looked at; give a "
+            "smaller one, or more columns."
+        )
+    return tree.query_pairs(reach, p=np.inf, output_type="ndarray").T
 
 
 def _warn_of_chains(points: NDArray[np.float64], labels: Codes) -> None:
