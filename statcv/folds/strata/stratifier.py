@@ -284,16 +284,8 @@ class ByValue(Stratifier):
     """
 
     made_by: ClassVar[str] = "by_value"
-
-    @property
-    def random(self) -> bool:
-        """Values are allocated at random."""
-        return True
-
-    @property
-    def fixes_folds(self) -> bool:
-        """Whole values may be allocated to any fold."""
-        return False
+    random: ClassVar[bool] = True
+    fixes_folds: ClassVar[bool] = False  # whole values go to any fold
 
     def warn(self, frame: pd.DataFrame, named: bool = False) -> None:
         """Warn where no value is repeated, and of values that are nearly the same."""
