@@ -6,15 +6,14 @@ import hashlib
 import os
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit
-from threadpoolctl import ThreadpoolController
 
+from statcv.engine import one_thread
 from statcv.errors import MessageError, ModelError, SiteError
 from statcv.sites.disclosure import check_records
 from statcv.sites.fits import held_moments, score_sums, symmetric_matrix
@@ -95,7 +94,7 @@ class Site(Printed):
                 return entry.sent
         try:
             # one thread, so that bytes do not depend on the number of cores
-            with _libraries().limit(limits=1):
+            with one_thread():
                 sent = self._answered = bytes(self._answer(Message.of(message)))
         except DroppedOutError:  # nothing was answered, and the step can be repeated
             raise
@@ -278,12 +277,6 @@ class Site(Printed):
     def _refusal(self, why: str) -> Message:
         header = {"plan": self.plan.fingerprint, "round": self.progress.round}
         return refusal(self.name, why, **header)
-
-
-@lru_cache
-def _libraries() -> ThreadpoolController:
-    """Return the libraries of linear algebra, which are found once."""
-    return ThreadpoolController()
 
 
 def check_others(total: Message, own: Message) -> None:

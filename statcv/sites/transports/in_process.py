@@ -10,8 +10,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
-from threadpoolctl import threadpool_limits
-
 from statcv.errors import ExchangeError
 from statcv.formula import as_frame
 from statcv.sites.coordinator import Coordinator
@@ -86,8 +84,7 @@ def done(steps: Sequence[Callable[[], T]], together: bool) -> list[T]:
     """Return what the steps of sites give, taken together or one after the other."""
     if not together:
         return [step() for step in steps]
-    # each step sets the number of threads of this process, and sets it back
-    with threadpool_limits(1), ThreadPoolExecutor(len(steps)) as pool:
+    with ThreadPoolExecutor(len(steps)) as pool:
         return list(pool.map(lambda step: step(), steps))
 
 
