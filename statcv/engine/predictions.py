@@ -108,9 +108,10 @@ class Part:
             chosen=listed(parts, "chosen"),
             curves=listed(parts, "curves"),
             linear=joined_fits([part.linear for part in parts]),
-            decided=joined_where_known([part.decided for part in parts]),
-            corrected=joined_where_known([part.corrected for part in parts]),
-            unstable=joined_where_known([part.unstable for part in parts]),
+            **{
+                name: joined_where_known([getattr(part, name) for part in parts])
+                for name in OPTIONAL
+            },
         )
 
 

@@ -95,7 +95,7 @@ class Coordinator(Printed):
         self.answers[phase] = read
         digests = {}
         for reply in replies:
-            site = str(Message.of(reply).header["site"])
+            site = Message.of(reply).site
             self.bytes_up[site] = self.bytes_up.get(site, 0) + len(reply)
             digests[site] = hashlib.sha256(reply).hexdigest()
         sums = self._sums(phase, read)
@@ -119,9 +119,8 @@ class Coordinator(Printed):
     def _read(self, replies: Sequence[bytes]) -> dict[str, Message]:
         """Read the answers, ordered by site."""
         read: dict[str, Message] = {}
-        for reply in replies:
-            one = Message.of(reply)
-            site = str(one.header.get("site", "?"))
+        for one in map(Message.of, replies):
+            site = one.site
             if one.kind == REFUSE:
                 raise SiteError(f"site {site} refuses: {one.header.get('why', '')}")
             if one.header.get("plan") != self.plan.fingerprint:

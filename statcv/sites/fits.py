@@ -348,17 +348,8 @@ class RecalibrationFit:
         own = expit(self.alone + eta)
         both = expit(self.intercept + self.slope * eta)
         w, r = both * (1 - both), y - both
-        return np.array(
-            [
-                (y - own).sum(),
-                (own * (1 - own)).sum(),
-                r.sum(),
-                r @ eta,
-                w.sum(),
-                w @ eta,
-                w @ eta**2,
-            ]
-        )
+        of_own = [(y - own).sum(), (own * (1 - own)).sum()]
+        return np.array([*of_own, r.sum(), r @ eta, w.sum(), w @ eta, w @ eta**2])
 
     def advance(self, totals: Floats) -> None:
         """Make a Newton step of both fits."""

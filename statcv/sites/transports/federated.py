@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing import Pipe
 from pathlib import Path
@@ -235,17 +235,13 @@ def serving(sites: int, certificates: Path, port: int) -> Iterator[TreeProcess]:
     check_files(certificates, "rootCA.pem", "server.crt", "server.key")
     folder = str(certificates.resolve())
     asked = {"do": "serve", "sites": sites, "port": port, "certificates": folder}
-    process = TreeProcess(asked)
-    try:
-        try:
+    with closing(TreeProcess(asked)) as process:
+        said = None
+        with suppress(SilentError):
             said = process.hear(MAX_SECONDS_TO_BEGIN)
-        except SilentError:
-            said = None
         if said is None or said["is"] != "serving":
             raise SiteError(f"the federated server cannot begin at port {port}.")
         yield process
-    finally:
-        process.close()
 
 
 def free_port() -> int:
@@ -372,12 +368,9 @@ class Grower:
             "sites": len(job.sites),
             "rank": job.sites.index(job.site),
         }
-        process = TreeProcess(asked)
-        self.together.processes[job.site] = process
-        try:
+        with closing(TreeProcess(asked)) as process:
+            self.together.processes[job.site] = process
             return self._grown(process, job)
-        finally:
-            process.close()
 
     def _grown(self, process: TreeProcess, job: Job) -> list[bytes]:
         """Return what the process has grown, or raise who keeps it from that."""
