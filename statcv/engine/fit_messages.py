@@ -94,11 +94,14 @@ def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
     """Warn of fits that did not converge, are separated, or lack a level."""
     plain = plan.n_fits == plan.n_splits and plan.n_splits > plan.repeats
     fits_of = f"of {plan.n_fits} {'folds' if plain else 'fits'}"
+
+    def named(fits: NDArray[np.intp]) -> str:
+        return f"{len(fits)} {fits_of} ({_listed(plan, fits)})"
+
     failed = np.flatnonzero(~held.converged)
     if len(failed):
         errors.warn(
-            f"{model.label} did not converge in {len(failed)} {fits_of} "
-            f"({_listed(plan, failed)}).",
+            f"{model.label} did not converge in {named(failed)}.",
             errors.ConvergenceWarning,
         )
     apart = np.flatnonzero(held.separated)
@@ -111,16 +114,12 @@ def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
         why += f"coefficients have no finite value; consider {_remedy(plan, cox)}"
         if getattr(model, "distribution", ""):
             what, why = "fitted rates of 0", "nothing was counted in some group there"
-        errors.warn(
-            f"{what} in {len(apart)} {fits_of} ({_listed(plan, apart)}): {why}.",
-            errors.SeparationWarning,
-        )
+        errors.warn(f"{what} in {named(apart)}: {why}.", errors.SeparationWarning)
     corrected = np.flatnonzero([] if held.corrected is None else held.corrected)
     if len(corrected):
         errors.warn(
             f"probabilities of {model.label} were beyond 0 to 1, or did not add up to "
-            f"1, by rounding in {len(corrected)} {fits_of} "
-            f"({_listed(plan, corrected)}), and were corrected.",
+            f"1, by rounding in {named(corrected)}, and were corrected.",
             errors.PrecisionWarning,
         )
     unstable = np.zeros(1) if held.unstable is None else held.unstable
@@ -137,8 +136,8 @@ def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
         silent = np.unique(held.fit[unpredicted])
         errors.warn(
             f"{model.label} predicts NaN for {int(unpredicted.sum())} of "
-            f"{plural(len(held.row), 'held-out record')}, in {len(silent)} {fits_of} "
-            f"({_listed(plan, silent)}): metrics that need them are NaN.",
+            f"{plural(len(held.row), 'held-out record')}, in {named(silent)}: metrics "
+            "that need them are NaN.",
             errors.UndefinedMetricWarning,
         )
     curves = [pair for one in held.curves or [] for pair in one.items()]

@@ -260,8 +260,7 @@ def outcome_of(y: Any, continuous: bool | None = None) -> Response:
     codes, levels = pd.factorize(column, sort=True)
     if len(levels) < 2:
         raise errors.SchemeError(f"y has one class only: {levels.tolist()[0]!r}.")
-    kind = "binary" if len(levels) == 2 else "multiclass"
-    return Response.of(codes, kind, levels.tolist())
+    return Response.of_classes(codes, levels.tolist())
 
 
 def classes_of(y: Any) -> Response:

@@ -9,10 +9,9 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import MessageError, SiteError
-from statcv.sites.cells import Cells, unpacked
+from statcv.sites.cells import Cells, Floats, unpacked
 from statcv.sites.fits import loss_names
 from statcv.sites.influences import Variation, shared_share, variance_of_sum, variations
 from statcv.sites.messages import MINIMUM_SITES, REFUSE, Message, too_few
@@ -22,8 +21,6 @@ from statcv.sites.progress import Phase, Progress
 from statcv.sites.trees import Forests
 from statcv.tables import Printed
 from statcv.words import listed
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False)

@@ -17,15 +17,13 @@ from scipy.special import expit, logit
 
 from statcv.errors import ModelError
 from statcv.metrics import midrank
-from statcv.sites.cells import Cells, packed
+from statcv.sites.cells import Arrays, Cells, Floats, packed
 from statcv.sites.plan import SitesPlan
 from statcv.sites.records import SiteRecords
 
 if TYPE_CHECKING:
     from statcv.sites.progress import Progress
 
-Floats = NDArray[np.float64]
-Arrays = dict[str, NDArray[Any]]
 
 MAX_RECALIBRATION_STEPS: Final = 10  # largest number of steps of the recalibration
 

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from statcv.sites.cells import Floats
 from statcv.sites.fits import loss_names, symmetric_matrix
 from statcv.sites.plan import SitesPlan
 from statcv.sites.records import SiteRecords
@@ -29,7 +30,6 @@ from statcv.sites.records import SiteRecords
 if TYPE_CHECKING:
     from statcv.sites.progress import Progress
 
-Floats = NDArray[np.float64]
 
 MAX_LEVERAGE: Final = 0.8  # for which a step is five times the derivative
 # half-width of a parabolic kernel whose sd is 1

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.arguments import check_level, one_of
 from statcv.errors import MetricError, suggestion
@@ -27,13 +26,12 @@ from statcv.inference.intervals.interval import (
     wilson_limits,
 )
 from statcv.metrics import get_metric
-from statcv.sites.cells import Area, Cells, area_of, class_mass, delong_variance
+from statcv.sites.cells import Area, Cells, Floats, area_of, class_mass, delong_variance
 from statcv.tables import Printed
 
 if TYPE_CHECKING:
     from statcv.sites.coordinator import Coordinator
 
-Floats = NDArray[np.float64]
 
 CLASSES = ("negative", "positive")
 HOWS: Final = ("per_fold", "pooled")

@@ -24,15 +24,20 @@ from statcv.arguments import MAX_BINS, check_types, check_whole
 from statcv.errors import ArgumentError, ArgumentTypeError, MessageError, SiteError
 from statcv.folds.strata import is_numeric, written
 from statcv.formula import as_frame
-from statcv.sites.cells import Cells, class_mass, counts_below, packed, unpacked
+from statcv.sites.cells import (
+    Cells,
+    Floats,
+    Numbers,
+    class_mass,
+    counts_below,
+    packed,
+    unpacked,
+)
 from statcv.sites.messages import Message
 from statcv.sites.plan import CELL
 from statcv.sites.records import check_whole_columns
 from statcv.tables import Table
 from statcv.words import plural
-
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
 
 EPOCH: Final = date(1970, 1, 1)
 THRESHOLDS: Final = "thresholds"

@@ -11,7 +11,7 @@ import hmac
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -250,16 +250,10 @@ def _design(
     for name in plan.levels:
         if name in whole:
             whole[name] = pd.Categorical(whole[name], categories=plan.levels[name])
-    design = quietly(
-        lambda: make_design(
-            plan.formula,
-            whole,
-            scope=SCOPE,
-            positive=plan.levels[plan.outcome][1] if plan.binary else None,
-        ),
-        site,
-        f"the formula {plan.formula!r} cannot be evaluated",
-    )
+    positive = plan.levels[plan.outcome][1] if plan.binary else None
+    make = partial(make_design, plan.formula, whole, scope=SCOPE, positive=positive)
+    what = f"the formula {plan.formula!r} cannot be evaluated"
+    design = quietly(make, site, what)
     if design.names != plan.columns:
         raise SiteError(
             f"site {site}: the design has other columns than the plan; all sites need "
@@ -353,28 +347,16 @@ def folds_of_records(
         )
     stratifier = plan.stratifier
     if stratifier is None:
-        kind = "binary" if plan.binary else "continuous"
-        made = make_plan(
-            "stratified_kfold" if plan.binary else "kfold",
-            y.astype(np.intp) if plan.binary else y,
-            kind,
-            k=plan.k,
-            seed=site_seed(plan, site),
-        )
+        random, kind = "kfold", "continuous"
+        if plan.binary:
+            random, kind = "stratified_kfold", "binary"
+        made = make_plan(random, y, kind, k=plan.k, seed=site_seed(plan, site))
     else:
         check_key(plan, site)
+        given = {"k": plan.k, "seed": plan.seed, "stratify": stratifier, "data": frame}
+        what = f"{plural(plan.k, 'fold')} cannot be made of {plan.stratify['sentence']}"
         made = quietly(
-            lambda: make_plan(
-                "kfold",
-                y,
-                "continuous",
-                k=plan.k,
-                stratify=stratifier,
-                data=frame,
-                seed=plan.seed,
-            ),
-            site,
-            f"{plural(plan.k, 'fold')} cannot be made of {plan.stratify['sentence']}",
+            partial(make_plan, "kfold", y, "continuous", **given), site, what
         )
     fold = np.empty(len(frame), dtype=np.intp)
     for number in range(plan.k):

@@ -19,7 +19,7 @@ from statcv.inference.intervals.interval import symmetric
 from statcv.metrics import get_metric
 from statcv.results.summary import Summary
 from statcv.sites import pooled
-from statcv.sites.cells import counts_below
+from statcv.sites.cells import Floats, counts_below
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.fits import SummedFits
 from statcv.sites.plan import SitesPlan
@@ -32,7 +32,6 @@ from statcv.words import plural
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 
 MAX_GROUPS: Final = 10  # largest number of groups of a calibration curve
 # standard error from counts above which the auROC is imprecise

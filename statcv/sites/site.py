@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from statcv.engine import one_thread
 from statcv.errors import MessageError, ModelError, SiteError
+from statcv.sites.cells import Arrays
 from statcv.sites.disclosure import check_records
 from statcv.sites.fits import held_moments, score_sums, symmetric_matrix
 from statcv.sites.influences import Published, slope_sums, variation_sums
@@ -27,7 +27,6 @@ from statcv.sites.trees import DroppedOutError, Forests, Grow, Job, version_of_x
 from statcv.tables import Printed, Table
 from statcv.words import plural
 
-Arrays = dict[str, NDArray[Any]]
 NO_SERVER: Final = (
     "trees are grown over XGBoost's federated server, which this way of carrying "
     "messages does not have; use files in a directory."

@@ -185,19 +185,17 @@ class Server:
         Such as ``"trees.example.org:9091"``.
     certificates : Path
         Folder with ``rootCA.pem``, ``client.crt`` and ``client.key``.
+
+    Raises
+    ------
+    ArgumentError
+        If one of these files is missing.
     """
 
     address: str
     certificates: Path
 
-    def check(self) -> None:
-        """Check that there are the files of keys and certificates.
-
-        Raises
-        ------
-        ArgumentError
-            If one is missing.
-        """
+    def __post_init__(self) -> None:
         check_files(self.certificates, "rootCA.pem", "client.crt", "client.key")
 
 
@@ -355,7 +353,6 @@ class Grower:
             If a site is gone, or is not there in time; it is named if it is known.
         """
         need_plugin()
-        self.server.check()
         folder = self.server.certificates
         asked = {
             "do": "grow",
