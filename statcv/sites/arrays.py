@@ -12,9 +12,9 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
-from statcv.sites.fits import loss_names
 from statcv.sites.influences import BUCKETS
 from statcv.sites.plan import SitesPlan
+from statcv.sites.site_sums import loss_names
 
 
 class DescribedArray(NamedTuple):

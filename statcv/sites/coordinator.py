@@ -12,12 +12,12 @@ import pandas as pd
 
 from statcv.errors import MessageError, SiteError
 from statcv.sites.cells import Cells, Floats, unpacked
-from statcv.sites.fits import loss_names
 from statcv.sites.influences import Variation, shared_share, variance_of_sum, variations
 from statcv.sites.messages import MINIMUM_SITES, REFUSE, Message, too_few
 from statcv.sites.plan import SitesPlan
 from statcv.sites.pooled import CLASSES, PooledSums, SiteSums
 from statcv.sites.progress import Phase, Progress
+from statcv.sites.site_sums import loss_names
 from statcv.sites.trees import Forests
 from statcv.tables import Printed
 from statcv.words import listed

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from statcv.sites.cells import Floats
-from statcv.sites.fits import loss_names, symmetric_matrix
 from statcv.sites.plan import SitesPlan
-from statcv.sites.records import SiteRecords
+from statcv.sites.site_records import SiteRecords
+from statcv.sites.site_sums import loss_names, symmetric_matrix
 
 if TYPE_CHECKING:
     from statcv.sites.progress import Progress

@@ -35,7 +35,7 @@ from statcv.sites.cells import (
 )
 from statcv.sites.messages import Message
 from statcv.sites.plan import CELL
-from statcv.sites.records import check_whole_columns
+from statcv.sites.site_records import check_whole_columns
 from statcv.tables import Table
 from statcv.words import plural
 

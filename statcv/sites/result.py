@@ -21,10 +21,10 @@ from statcv.results.summary import Summary
 from statcv.sites import pooled
 from statcv.sites.cells import Floats, counts_below
 from statcv.sites.coordinator import Coordinator
-from statcv.sites.fits import SummedFits
 from statcv.sites.plan import SitesPlan
 from statcv.sites.progress import Phase
-from statcv.sites.records import new_matrix
+from statcv.sites.site_records import new_matrix
+from statcv.sites.site_sums import SummedFits
 from statcv.sites.summary import heading_of, plot_sites, summary_of, write_report_of
 from statcv.tables import Table, Values, labels_of
 from statcv.words import plural

@@ -27,7 +27,7 @@ from statcv.folds.strata import check_key, keyed_digest
 from statcv.formula import as_frame
 from statcv.sites.messages import Message, counts
 from statcv.sites.plan import CELL
-from statcv.sites.records import check_whole_columns
+from statcv.sites.site_records import check_whole_columns
 from statcv.tables import Table
 
 Counts = NDArray[np.int64]

@@ -16,13 +16,13 @@ from statcv.engine import one_thread
 from statcv.errors import MessageError, ModelError, SiteError
 from statcv.sites.cells import Arrays
 from statcv.sites.disclosure import check_records
-from statcv.sites.fits import held_moments, score_sums, symmetric_matrix
 from statcv.sites.influences import Published, slope_sums, variation_sums
 from statcv.sites.ledger import Entry, Ledger
 from statcv.sites.messages import MINIMUM_SITES, Message, refusal, too_few
 from statcv.sites.plan import SitesPlan
 from statcv.sites.progress import Phase, Progress
-from statcv.sites.records import SiteRecords, read_records
+from statcv.sites.site_records import SiteRecords, read_records
+from statcv.sites.site_sums import held_moments, score_sums, symmetric_matrix
 from statcv.sites.trees import DroppedOutError, Forests, Grow, Job, version_of_xgboost
 from statcv.tables import Printed, Table
 from statcv.words import plural

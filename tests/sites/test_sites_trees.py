@@ -151,7 +151,7 @@ def test_cuts_are_found_from_counts():
 
 def test_trees_see_numbers_of_bins():
     plan, data = with_trees(), hospitals()["A"]
-    from statcv.sites.records import read_records
+    from statcv.sites.site_records import read_records
 
     records = read_records(plan, data, "A")
     bins = bins_of(plan, records.X)
@@ -527,7 +527,7 @@ def test_a_site_that_drops_out_is_named_and_the_step_is_repeated(ran):
 
 @pytest.mark.slow
 def test_sites_that_are_absent_stopped_or_foreign_are_named(plugin, tmp_path):
-    from statcv.sites.records import read_records
+    from statcv.sites.site_records import read_records
 
     plan = agreed(model=Trees(CUTS, rounds=400))
     jobs = {

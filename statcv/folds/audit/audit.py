@@ -18,7 +18,7 @@ from statcv.folds.audit.duplicates import (
 )
 from statcv.folds.audit.findings import Audit as Audit
 from statcv.folds.audit.findings import Finding
-from statcv.folds.audit.folds import (
+from statcv.folds.audit.likeness import (
     columns_over_folds,
     fold_sizes,
     held_out_times,

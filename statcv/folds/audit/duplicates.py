@@ -308,7 +308,7 @@ def _near_pairs(points: NDArray[np.float64]) -> Codes:
             f"each other, {len(points):,} of {len(points):,} records looked at; give a "
             "smaller one, or more columns."
         )
-    return tree.query_pairs(reach, p=np.inf, output_type="ndarray").T
+    return np.asarray(tree.query_pairs(reach, p=np.inf, output_type="ndarray").T)
 
 
 def _warn_of_chains(points: NDArray[np.float64], labels: Codes) -> None:

@@ -353,11 +353,9 @@ def folds_of_records(
         made = make_plan(random, y, kind, k=plan.k, seed=site_seed(plan, site))
     else:
         check_key(plan, site)
-        given = {"k": plan.k, "seed": plan.seed, "stratify": stratifier, "data": frame}
         what = f"{plural(plan.k, 'fold')} cannot be made of {plan.stratify['sentence']}"
-        made = quietly(
-            partial(make_plan, "kfold", y, "continuous", **given), site, what
-        )
+        make = partial(make_plan, "kfold", y, "continuous", k=plan.k, seed=plan.seed)
+        made = quietly(partial(make, stratify=stratifier, data=frame), site, what)
     fold = np.empty(len(frame), dtype=np.intp)
     for number in range(plan.k):
         fold[made.test(number)] = number

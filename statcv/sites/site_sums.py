@@ -19,7 +19,7 @@ from statcv.errors import ModelError
 from statcv.metrics import midrank
 from statcv.sites.cells import Arrays, Cells, Floats, packed
 from statcv.sites.plan import SitesPlan
-from statcv.sites.records import SiteRecords
+from statcv.sites.site_records import SiteRecords
 
 if TYPE_CHECKING:
     from statcv.sites.progress import Progress
