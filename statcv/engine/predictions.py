@@ -99,10 +99,6 @@ class Part:
     def joined(cls, parts: Sequence[Part]) -> Part:
         """Put the parts of successive fits together."""
         names, coefficients = joined_coefficients(parts)
-        optional: dict[str, Any] = {
-            name: joined_where_known([getattr(part, name) for part in parts])
-            for name in OPTIONAL
-        }
         return cls(
             fits=range(parts[0].fits.start, parts[-1].fits.stop),
             **{name: _joined([getattr(part, name) for part in parts]) for name in ALL},
@@ -112,7 +108,9 @@ class Part:
             chosen=listed(parts, "chosen"),
             curves=listed(parts, "curves"),
             linear=joined_fits([part.linear for part in parts]),
-            **optional,
+            decided=joined_where_known([part.decided for part in parts]),
+            corrected=joined_where_known([part.corrected for part in parts]),
+            unstable=joined_where_known([part.unstable for part in parts]),
         )
 
 
