@@ -128,7 +128,7 @@ class SitesResult:
             auroc, *others = source.metrics
             made = {"fold": counts.index, **test}
             made[auroc] = sums.values(auroc, "per_fold")
-            made["auroc_error"] = [area.bound for area in sums.areas("per_fold")]
+            made["auroc_error"] = [area.bound for area in sums.areas["per_fold"]]
             made |= {name: sums.values(name, "per_fold") for name in others}
         else:
             k, progress = source.plan.k, source.progress
