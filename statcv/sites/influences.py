@@ -25,7 +25,7 @@ from scipy.special import expit
 from statcv.sites.cells import Floats
 from statcv.sites.plan import SitesPlan
 from statcv.sites.site_records import SiteRecords
-from statcv.sites.site_sums import loss_names, symmetric_matrix
+from statcv.sites.site_sums import loss_names, losses_of, symmetric_matrix
 
 if TYPE_CHECKING:
     from statcv.sites.progress import Progress
@@ -180,12 +180,10 @@ def moved(records: SiteRecords, published: Published, metric: str) -> Influence:
     if not published.plan.binary:
         return _of_errors(published, metric, eta, y)
     p = expit(eta)
-    if metric == "brier":
-        loss, slope = (y - p) ** 2, 2 * (p - y) * p * (1 - p)
+    if metric in ("brier", "log_loss"):
+        loss = losses_of(published.plan, eta, y)[metric]
+        slope = 2 * (p - y) * p * (1 - p) if metric == "brier" else p - y
         return Influence((loss - published.means[metric]) / n, slope / n)
-    if metric == "log_loss":
-        loss = np.logaddexp(0, eta) - y * eta
-        return Influence((loss - published.means[metric]) / n, (p - y) / n)
     if metric == "oe_ratio":
         expected = published.means["predicted"] * n
         ratio = float(published.progress.by_class[:, 1].sum()) / expected
