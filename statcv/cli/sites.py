@@ -219,7 +219,6 @@ def _grower(options: argparse.Namespace) -> sites.Grow | None:
         raise ArgumentError("trees need both --trees HOST:PORT and --certificates DIR.")
     federated.need_plugin()
     server = federated.Server(options.trees, options.certificates)
-    server.check()
     return federated.Grower(server)
 
 

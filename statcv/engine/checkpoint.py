@@ -370,24 +370,24 @@ def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
     >>> differences({"seed": 1, "data_digest": "a"}, {"seed": 2, "data_digest": "b"})
     ['the data differ', 'seed 1 there, 2 here']
     """
-    said = []
     old, new = there.get("versions", {}), here.get("versions", {})
-    for name in sorted({*old, *new}):
-        if old.get(name) != new.get(name):
-            said.append(f"{name} {old.get(name)} there, {new.get(name)} here")
+    said = [
+        f"{name} {old.get(name)} there, {new.get(name)} here"
+        for name in sorted({*old, *new})
+        if old.get(name) != new.get(name)
+    ]
+    differs = {name for name in here if there.get(name) != here[name]}
     for name in ("formula", "model", "scheme"):
-        if there.get(name) != here.get(name):
-            said.append(f"{name} {there.get(name)!r} there, {here.get(name)!r} here")
-    same_scheme = there.get("scheme") == here.get("scheme")
-    if same_scheme and there.get("folds") != here.get("folds"):
+        if name in differs:
+            said.append(f"{name} {there.get(name)!r} there, {here[name]!r} here")
+    if "folds" in differs and "scheme" not in differs:
         said.append("the folds differ")
-    same_label = there.get("model") == here.get("model")
-    if same_label and there.get("model_digest") != here.get("model_digest"):
+    if "model_digest" in differs and "model" not in differs:
         said.append("the model's parameters differ")
-    if there.get("data_digest") != here.get("data_digest"):
+    if "data_digest" in differs:
         said.append("the data differ")
-    if there.get("seed") != here.get("seed"):
-        said.append(f"seed {there.get('seed')} there, {here.get('seed')} here")
+    if "seed" in differs:
+        said.append(f"seed {there.get('seed')} there, {here['seed']} here")
     return said
 
 

@@ -9,21 +9,9 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv import errors
 from statcv.engine.predictions import Absent, Held, absent_levels
 from statcv.engine.setup import Setup
-from statcv.errors import (
-    ConvergenceWarning,
-    DataError,
-    FitError,
-    ModelError,
-    OutcomeError,
-    PrecisionWarning,
-    SeparationWarning,
-    StatcvError,
-    UndefinedMetricWarning,
-    UnseenLevelWarning,
-    warn,
-)
 from statcv.folds import FoldPlan, omit_held_out
 from statcv.formula import Design, shown_label
 from statcv.models import Model
@@ -45,7 +33,7 @@ def refuse_new_levels(setup: Setup) -> None:
     for (factor, level), (fits, rows) in absent_levels(setup).items():
         if len(rows):
             shown = in_short([shown_label(setup.design.labels[row]) for row in rows])
-            raise DataError(
+            raise errors.DataError(
                 f"level {level!r} of {factor} is absent from "
                 f"{plural(len(fits), 'training set')} ({_listed(setup.plan, fits)}), "
                 f"and new_levels='error' refuses {plural(len(rows), 'record')} with it "
@@ -94,10 +82,10 @@ def naming(
     """
     try:
         yield
-    except StatcvError as error:
+    except errors.StatcvError as error:
         raise type(error)(f"in {place()}: {error}") from error
     except Exception as error:
-        raise FitError(
+        raise errors.FitError(
             f"{model.label} failed in {place()}{more()}: "
             f"{type(error).__name__}: {error}"
         ) from error
@@ -107,12 +95,15 @@ def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
     """Warn of fits that did not converge, are separated, or lack a level."""
     plain = plan.n_fits == plan.n_splits and plan.n_splits > plan.repeats
     fits_of = f"of {plan.n_fits} {'folds' if plain else 'fits'}"
+
+    def named(fits: NDArray[np.intp]) -> str:
+        return f"{len(fits)} {fits_of} ({_listed(plan, fits)})"
+
     failed = np.flatnonzero(~held.converged)
     if len(failed):
-        warn(
-            f"{model.label} did not converge in {len(failed)} {fits_of} "
-            f"({_listed(plan, failed)}).",
-            ConvergenceWarning,
+        errors.warn(
+            f"{model.label} did not converge in {named(failed)}.",
+            errors.ConvergenceWarning,
         )
     apart = np.flatnonzero(held.separated)
     if len(apart):
@@ -129,43 +120,39 @@ def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
         if chosen is not None and chosen.by == "p":
             why += "; Wald tests of all terms say nothing there, and by='aic' compares "
             why += "likelihoods"
-        warn(
-            f"{what} in {len(apart)} {fits_of} ({_listed(plan, apart)}): {why}.",
-            SeparationWarning,
-        )
+        errors.warn(f"{what} in {named(apart)}: {why}.", errors.SeparationWarning)
     corrected = np.flatnonzero([] if held.corrected is None else held.corrected)
     if len(corrected):
-        warn(
+        errors.warn(
             f"probabilities of {model.label} were beyond 0 to 1, or did not add up to "
-            f"1, by rounding in {len(corrected)} {fits_of} "
-            f"({_listed(plan, corrected)}), and were corrected.",
-            PrecisionWarning,
+            f"1, by rounding in {named(corrected)}, and were corrected.",
+            errors.PrecisionWarning,
         )
     unstable = np.zeros(1) if held.unstable is None else held.unstable
     if unstable.any():
-        warn(
+        errors.warn(
             f"the imputation of up to {plural(int(unstable.max()), 'column')} has not "
             f"converged in {np.count_nonzero(unstable)} of {plan.n_fits} training "
             "sets: its chains differ by more than they vary. Give it more iterations, "
             "such as impute=statcv.models.Mice(iterations=50), or fewer columns.",
-            ConvergenceWarning,
+            errors.ConvergenceWarning,
         )
     unpredicted = np.isnan(held.predicted.reshape(len(held.row), -1)).any(axis=1)
     if unpredicted.any():
         silent = np.unique(held.fit[unpredicted])
-        warn(
+        errors.warn(
             f"{model.label} predicts NaN for {int(unpredicted.sum())} of "
-            f"{plural(len(held.row), 'held-out record')}, in {len(silent)} {fits_of} "
-            f"({_listed(plan, silent)}): metrics that need them are NaN.",
-            UndefinedMetricWarning,
+            f"{plural(len(held.row), 'held-out record')}, in {named(silent)}: metrics "
+            "that need them are NaN.",
+            errors.UndefinedMetricWarning,
         )
     curves = [pair for one in held.curves or [] for pair in one.items()]
     lacking = Counter(metric for metric, own in curves if np.isnan(own[:, 1]).all())
     for metric, unknown in lacking.items():
-        warn(
+        errors.warn(
             f"the learning curve of {metric} is not a number on the held-out records "
             f"of {unknown} {fits_of}: they do not admit that metric.",
-            UndefinedMetricWarning,
+            errors.UndefinedMetricWarning,
         )
     if not held.omitted:
         used = model.capabilities.uses_predictors
@@ -180,10 +167,10 @@ def _warn_of_levels(absent: Absent, plan: FoldPlan, treated: str) -> None:
         if len(rows) and treated:
             those = plural(len(rows), "held-out record")
             told = f"{those} with it {'is' if len(rows) == 1 else 'are'} {treated}"
-        warn(
+        errors.warn(
             f"level {level!r} of {factor} is absent from "
             f"{plural(len(fits), 'training set')} ({_listed(plan, fits)}): {told}.",
-            UnseenLevelWarning,
+            errors.UnseenLevelWarning,
         )
 
 
@@ -220,7 +207,7 @@ def check_training_sets(design: Design, plan: FoldPlan) -> None:
     if not training.all():
         bad = np.argwhere(training == 0)
         fit, level = bad[0]
-        raise OutcomeError(
+        raise errors.OutcomeError(
             f"the training set of {where(plan, int(fit))} has no record of class "
             f"{outcome.levels[level]!r} ({len(np.unique(bad[:, 0]))} of "
             f"{plan.n_fits} training sets lack a class); use fewer folds, or a "
@@ -233,7 +220,7 @@ def _check_events(y: NDArray[np.float64], plan: FoldPlan) -> None:
     events = plan.counts(events_of(y).astype(np.intp), 2)[0][:, 1]
     if not events.all():
         bad = np.flatnonzero(events == 0)
-        raise OutcomeError(
+        raise errors.OutcomeError(
             f"no record of the training set of {where(plan, int(bad[0]))} has an event "
             f"({len(bad)} of {plan.n_fits} training sets); use fewer folds, or a "
             "scheme that spreads the events."
@@ -248,7 +235,7 @@ def _check_not_constant(design: Design, plan: FoldPlan) -> None:
     out = plan.n - plan.n_train + plan.copied.sizes
     for fit in np.flatnonzero(out >= len(odd)).tolist():
         if (design.y[plan.train(fit)] == common).all():
-            raise OutcomeError(
+            raise errors.OutcomeError(
                 f"the outcome is constant ({common:g}) in the training set of "
                 f"{where(plan, fit)}; use more folds, or another model."
             )
@@ -273,7 +260,7 @@ def check_columns(design: Design, plan: FoldPlan, model: Model) -> None:
         return
     if np.linalg.matrix_rank(design.matrix) < least:
         return
-    raise ModelError(
+    raise errors.ModelError(
         f"{model.label} of {columns} columns on {least} training records has no "
         "finite coefficients, since so many columns separate any two classes; use a "
         "ridge, such as Logit(C=1.0), or fewer terms."

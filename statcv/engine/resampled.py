@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.arguments import fit_seeds
 from statcv.engine.fit_messages import naming
 from statcv.engine.parallel import check_jobs, progress_bar
 from statcv.engine.predictions import Floats
 from statcv.engine.run import parts_of, quiet_fits
-from statcv.engine.setup import Setup, with_matrices
+from statcv.engine.setup import Setup, seeds_of, with_matrices
 from statcv.engine.tasks import MOST, TASKS, WORK, Tasks, cut
 from statcv.models.batched import Folds, fit_all_folds
 from statcv.models.thresholds import NAME, threshold_in
@@ -70,7 +69,7 @@ def run_resampled(
     FitError
         If the model fails.
     """
-    seeds = partial(_seeds, setup.seed, numbers)
+    seeds = partial(seeds_of, setup.seed, numbers)
     folds = replace(Folds.of_times(times), seeds=seeds)
     return run_everywhere(setup, with_matrices(folds, setup.design), n_jobs, bar)
 
@@ -102,12 +101,6 @@ def run_everywhere(
             if parts is not None:
                 break
     return _joined(parts or [])
-
-
-def _seeds(
-    seed: int, numbers: NDArray[np.intp], fits: NDArray[np.intp]
-) -> NDArray[np.int64]:
-    return fit_seeds(seed, numbers[fits])
 
 
 def _joined(parts: list[ResampledFits]) -> ResampledFits:

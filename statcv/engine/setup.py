@@ -78,15 +78,16 @@ class Setup(Printed):
     def folds(self) -> Folds:
         """The records on which each fit trains."""
         folds = with_given_weights(Folds.of(self.plan), self.plan, self.weights)
-        folds = replace(folds, seeds=partial(_seeds, self.seed, self.numbers))
+        folds = replace(folds, seeds=partial(seeds_of, self.seed, self.numbers))
         if isinstance(self.model, Imputed):  # completions have matrices of their own
             return folds
         return with_matrices(folds, self.design)
 
 
-def _seeds(
+def seeds_of(
     seed: int, numbers: NDArray[np.intp] | None, fits: NDArray[np.intp]
 ) -> NDArray[np.int64]:
+    """Return the seeds of some fits, by their numbers if these are given."""
     return fit_seeds(seed, fits if numbers is None else numbers[fits])
 
 

@@ -57,6 +57,14 @@ class Response(Printed):
         return cls(codes, kind, tuple(levels) or tuple(range(classes)), name)
 
     @classmethod
+    def of_classes(
+        cls, codes: NDArray[Any], levels: Sequence[object], name: str = "the outcome"
+    ) -> Response:
+        """Make one of two classes or several."""
+        kind = "binary" if len(levels) == 2 else "multiclass"
+        return cls.of(codes, kind, levels, name)
+
+    @classmethod
     def of_outcome(cls, outcome: Outcome) -> Response:
         """Return the classes or the values of an outcome.
 
@@ -75,8 +83,7 @@ class Response(Printed):
             levels = [levels[code] for code in known]
         if len(levels) == 1:
             return cls.of(outcome.y, "continuous", (), outcome.name)
-        kind = "binary" if len(levels) == 2 else "multiclass"
-        return replace(cls.of(codes, kind, levels, outcome.name), of_times=True)
+        return replace(cls.of_classes(codes, levels, outcome.name), of_times=True)
 
     @property
     def noun(self) -> str:

@@ -17,21 +17,12 @@ from inspect import signature
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from sklearn.model_selection import BaseCrossValidator
 
-from statcv.arguments import MAX_BINS, check_whole, one_of, resolve_seed
-from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    DataError,
-    FoldWarning,
-    SchemeError,
-    StatcvError,
-    suggestion,
-    warn,
-)
+from statcv import errors
+from statcv.arguments import MAX_BINS, check_whole, one_of
+from statcv.folds import array_likes
 from statcv.folds.plan import FoldPlan
 from statcv.folds.request import resolve_plan
 from statcv.folds.response import Response
@@ -40,7 +31,6 @@ from statcv.folds.schemes.pairs import count_unlike
 from statcv.folds.strata.by_hash import HeldKey, KeyedBy, by_hash
 from statcv.folds.strata.by_quantile import by_quantile
 from statcv.folds.strata.hashing import FROM_ENVIRONMENT, Key
-from statcv.folds.strata.identifiers import count_missing
 from statcv.folds.strata.stratifier import Stratifier, by_value
 
 __all__ = [
@@ -74,7 +64,7 @@ class PlanSplitter(BaseCrossValidator):  # type: ignore[misc]
 
     def _outcome(self, y: Any) -> Response:
         """Return the outcome, which must have classes unless a splitter says more."""
-        return classes_of(y)
+        return array_likes.classes_of(y)
 
     def _plan(self, n: int, y: Any, groups: Any) -> FoldPlan:
         """Return the plan of n records."""
@@ -83,7 +73,7 @@ class PlanSplitter(BaseCrossValidator):  # type: ignore[misc]
             self.scheme,
             response.values,
             response.kind,
-            seed=seed_of(self.random_state),
+            seed=array_likes.seed_of(self.random_state),
             levels=response.levels,
             **given,
         )
@@ -108,14 +98,14 @@ class PlanSplitter(BaseCrossValidator):  # type: ignore[misc]
             If these records cannot be split in that way.
         """
         if groups is not None and not self.takes_groups:
-            warn(
+            errors.warn(
                 f"{type(self).__name__} does not look at groups: equal values may "
                 "be split. FoldStratifiedKFold and RebalancedLeaveOneGroupOut keep "
                 "them together.",
-                FoldWarning,
+                errors.FoldWarning,
             )
         with self._named():
-            n = length(X=X, y=y, groups=groups)
+            n = array_likes.length(X=X, y=y, groups=groups)
             return self._plan(n, y, groups).split()
 
     def _parameters(self) -> list[str]:
@@ -126,7 +116,7 @@ class PlanSplitter(BaseCrossValidator):  # type: ignore[misc]
         """Name the splitter in its errors, since a caller may not see which one ran."""
         try:
             yield
-        except StatcvError as error:
+        except errors.StatcvError as error:
             raise type(error)(f"{type(self).__name__}: {error}") from None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -138,9 +128,9 @@ class PlanSplitter(BaseCrossValidator):  # type: ignore[misc]
         known = self._parameters()
         for name in params:
             if name not in known:
-                raise ArgumentError(
+                raise errors.ArgumentError(
                     f"{type(self).__name__} has no parameter {name!r}; it has "
-                    f"{', '.join(known) or 'none'}." + suggestion(name, known)
+                    f"{', '.join(known) or 'none'}." + errors.suggestion(name, known)
                 )
         for name, value in params.items():
             setattr(self, name, value)
@@ -157,7 +147,7 @@ class PlanSplitter(BaseCrossValidator):  # type: ignore[misc]
 def whole_between(name: str, value: Any, least: int, most: int, n: int) -> int:
     """Return an integer parameter in a range that n records allow."""
     if not least <= whole(name, value) <= most:
-        raise ArgumentError(
+        raise errors.ArgumentError(
             f"{name}={value} is out of range: for {n} records it is from {least} to "
             f"{most}."
         )
@@ -169,129 +159,6 @@ class GroupsSplitter(PlanSplitter):
 
     takes_groups = True
     __metadata_request__split: ClassVar[dict[str, bool]] = {"groups": True}
-
-
-# ---- what scikit-learn passes: outcomes, groups and random states ----
-
-
-def seed_of(random_state: Any) -> int:
-    """Return a seed: the number itself, or one drawn from a generator.
-
-    None draws from NumPy's global state, which ``numpy.random.seed`` sets.
-
-    Examples
-    --------
-    >>> seed_of(7), seed_of(np.random.RandomState(7))
-    (7, 327741615)
-    """
-    if isinstance(random_state, np.random.Generator):
-        return resolve_seed(random_state)
-    if isinstance(random_state, (int, np.integer)) and random_state >= 0:
-        if not isinstance(random_state, bool):
-            return int(random_state)
-    elif random_state is None or hasattr(random_state, "randint"):
-        source = np.random if random_state is None else random_state
-        return int(source.randint(2**32, dtype=np.int64))
-    raise ArgumentTypeError(
-        "random_state must be an integer of 0 or more, a numpy RandomState or "
-        f"Generator, or None, not {random_state!r}."
-    )
-
-
-def length(**arrays: Any) -> int:
-    """Return the number of records of any array-like.
-
-    Examples
-    --------
-    >>> length(X=np.zeros((3, 2)), y=["a", "b", "a"], groups=None)
-    3
-    """
-    sizes = {
-        name: int(array.shape[0]) if hasattr(array, "shape") else len(array)
-        for name, array in arrays.items()
-        if array is not None
-    }
-    if not sizes:
-        raise ArgumentError(f"no records are given: pass {' or '.join(arrays)}.")
-    if len(set(sizes.values())) > 1:
-        said = ", ".join(f"{name} has {size}" for name, size in sizes.items())
-        raise DataError(f"the numbers of records differ: {said}.")
-    n = next(iter(sizes.values()))
-    if not n:
-        raise DataError("there are no records.")
-    return n
-
-
-def column_of(values: Any, name: str) -> pd.Series[Any]:
-    """Return a column without missing values from any array-like."""
-    if isinstance(values, pd.DataFrame) and values.shape[1] == 1:
-        values = values.iloc[:, 0]
-    if not isinstance(values, (pd.Series, pd.Index, pd.Categorical)):
-        values = np.asarray(values)
-        if values.ndim == 2 and values.shape[1] == 1:
-            values = values.ravel()
-    if values.ndim != 1:
-        raise DataError(f"{name} must have one dimension, not {values.ndim}.")
-    column = pd.Series(values).reset_index(drop=True).infer_objects()
-    if missing := count_missing(column):
-        raise DataError(
-            f"{name} is missing in {missing} of {len(column)} records; leave them out."
-        )
-    return column
-
-
-def outcome_of(y: Any, continuous: bool | None = None) -> Response:
-    """Return the outcome: numbers with fractions are continuous, all else classes.
-
-    Examples
-    --------
-    >>> outcome_of(["no", "yes", "no"]).kind, outcome_of([1.5, 2.0, 2.5]).kind
-    ('binary', 'continuous')
-    """
-    if y is None:
-        raise ArgumentError("y is needed, the outcome of each record.")
-    one_of(continuous, (None, True, False), "continuous")
-    column, types = column_of(y, "y"), pd.api.types
-    if types.is_numeric_dtype(column) and not types.is_bool_dtype(column):
-        numbers = column.to_numpy(dtype=float)
-        if infinite := int(np.isinf(numbers).sum()):
-            raise DataError(f"y is infinite in {infinite} of {len(numbers)} records.")
-        if continuous is None:
-            continuous = bool((numbers != np.round(numbers)).any())
-        if continuous:
-            return Response.of(numbers, "continuous")
-    elif continuous:
-        raise DataError(f"continuous=True, but y holds no numbers ({column.dtype}).")
-    codes, levels = pd.factorize(column, sort=True)
-    if len(levels) < 2:
-        raise SchemeError(f"y has one class only: {levels.tolist()[0]!r}.")
-    kind = "binary" if len(levels) == 2 else "multiclass"
-    return Response.of(codes, kind, levels.tolist())
-
-
-def classes_of(y: Any) -> Response:
-    """Return the outcome, which must have classes."""
-    response = outcome_of(y)
-    if not response.by_class:
-        raise SchemeError(
-            "y holds numbers with fractions, and classes are needed here; for numbers "
-            "there is RebalancedLeaveOneOut."
-        )
-    return response
-
-
-def frame_of(groups: Any) -> pd.DataFrame:
-    """Return the columns whose equal values are never split across folds."""
-    if groups is None:
-        raise ArgumentError(
-            "groups is needed, whose equal values are never split; pass it to split, "
-            "or to what calls it."
-        )
-    if isinstance(groups, pd.DataFrame) and groups.shape[1] > 1:
-        columns = {str(name): column_of(groups[name], str(name)) for name in groups}
-    else:
-        columns = {"groups": column_of(groups, "groups")}
-    return pd.DataFrame(columns)
 
 
 # ---- training sets of equal class totals, and pairs of records ----
@@ -310,7 +177,7 @@ class _Rebalanced(PlanSplitter):
     def _arguments(self, n: int, groups: Any) -> dict[str, Any]:
         known = get_args(Rebalance)
         if not isinstance(self.rebalance, str) or self.rebalance not in known:
-            raise ArgumentError(
+            raise errors.ArgumentError(
                 f"rebalance={self.rebalance!r} is neither 'subsample' nor 'upsample'; "
                 "what needs weights or several fits a split is for statcv.cv()."
             )
@@ -352,10 +219,10 @@ class RebalancedLeaveOneOut(_Rebalanced):
     continuous: bool | None = field(default=None, kw_only=True)
 
     def _outcome(self, y: Any) -> Response:
-        response = outcome_of(y, self.continuous)
+        response = array_likes.outcome_of(y, self.continuous)
         alone = response.by_class and response.counts.min() == 1
         if alone and not isinstance(response.levels[0], str):
-            raise SchemeError(
+            raise errors.SchemeError(
                 f"y counts as {response.classes} classes, of which "
                 f"{response.levels[response.counts.argmin()]!r} has one record only; "
                 "if these are numbers, say continuous=True."
@@ -365,7 +232,7 @@ class RebalancedLeaveOneOut(_Rebalanced):
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of records."""
         with self._named():
-            return length(X=X, y=y)
+            return array_likes.length(X=X, y=y)
 
 
 @dataclass(eq=False, repr=False)
@@ -439,7 +306,7 @@ class RebalancedLeavePOut(_Rebalanced):
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of groups."""
         with self._named():
-            n = length(X=X, y=y)
+            n = array_likes.length(X=X, y=y)
             return int(n // self._sizes(n, groups)["p"])
 
 
@@ -469,7 +336,7 @@ class RebalancedLeaveOneGroupOut(GroupsSplitter, _Rebalanced):
     scheme = "rloocv"
 
     def _sizes(self, n: int, groups: Any) -> dict[str, Any]:
-        frame = frame_of(groups)
+        frame = array_likes.frame_of(groups)
         whole = by_value(list(frame.columns))
         return {"repeats": 1, "stratify": whole, "data": frame}
 
@@ -515,7 +382,7 @@ class LeavePairOut(PlanSplitter):
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of pairs, which depends on ``y``."""
         with self._named():
-            every = count_unlike(classes_of(y).codes)
+            every = count_unlike(array_likes.classes_of(y).codes)
             if self.pairs is None:
                 return every
             return min(whole("pairs", self.pairs), every)
@@ -598,10 +465,10 @@ class FoldStratifiedKFold(GroupsSplitter):
 
     def _plan(self, n: int, y: Any, groups: Any) -> FoldPlan:
         k = whole_between("n_splits", self.n_splits, 2, n, n)
-        frame = frame_of(groups)
-        response = None if y is None else outcome_of(y, self.continuous)
+        frame = array_likes.frame_of(groups)
+        response = None if y is None else array_likes.outcome_of(y, self.continuous)
         stratifier, given = self._stratifier(list(frame.columns)), FoldArguments(k=k)
-        seed = seed_of(self.random_state)
+        seed = array_likes.seed_of(self.random_state)
         return resolve_plan(None, response, frame, given, stratifier, seed)
 
     def _stratifier(self, columns: list[str]) -> Stratifier:
@@ -613,7 +480,7 @@ class FoldStratifiedKFold(GroupsSplitter):
             ("per_fold", self.per_fold != 1, "quantile"),
         ):
             if given and self.by != where:
-                raise ArgumentError(
+                raise errors.ArgumentError(
                     f"{name} means nothing for by={self.by!r}, only for by={where!r}."
                 )
         if self.by == "value":
@@ -621,7 +488,7 @@ class FoldStratifiedKFold(GroupsSplitter):
         if self.by == "hash":
             return by_hash(columns, self.key, self.balanced)
         if len(columns) > 1:
-            raise ArgumentError(
+            raise errors.ArgumentError(
                 f"by='quantile' takes one column of groups, not {len(columns)}."
             )
         return by_quantile(columns[0], self.per_fold)

@@ -16,7 +16,6 @@ from statcv.sites.quantiles import (
     thresholds,
     thresholds_of,
 )
-from statcv.sites.records import site_folds, test_vectors
 from statcv.sites.result import SitesResult
 from statcv.sites.running import run
 from statcv.sites.shared import (
@@ -27,6 +26,7 @@ from statcv.sites.shared import (
     shared_patients,
 )
 from statcv.sites.site import Site
+from statcv.sites.site_records import site_folds, test_vectors
 from statcv.sites.transports import Directory, InProcess, NVFlare
 from statcv.sites.trees import DroppedOutError, Grow, Job, Trees
 

@@ -9,15 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from statcv.arguments import (
-    MAX_BINS,
-    MAX_RESAMPLES,
-    check_types,
-    check_whole,
-    is_list,
-    numbers,
-    resolve_seed,
-)
+from statcv import arguments
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -127,15 +119,17 @@ def agree(
     >>> sites.agree("ill ~ age + sex", levels=levels, stratify=by_patient).columns
     ('Intercept', 'age', 'sex[T.m]')
     """
-    check_types(agree, locals())
-    check_whole(k, "k", least=2, most=MAX_BINS)
-    check_whole(cell, "cell", least=1)
-    check_whole(bins, "bins", least=8, most=MAX_BINS)
-    check_whole(rounds, "rounds", least=5, most=MAX_ROUNDS)
-    check_whole(permutations, "permutations", least=0, most=MAX_RESAMPLES)
+    arguments.check_types(agree, locals())
+    arguments.check_whole(k, "k", least=2, most=arguments.MAX_BINS)
+    arguments.check_whole(cell, "cell", least=1)
+    arguments.check_whole(bins, "bins", least=8, most=arguments.MAX_BINS)
+    arguments.check_whole(rounds, "rounds", least=5, most=MAX_ROUNDS)
+    arguments.check_whole(
+        permutations, "permutations", least=0, most=arguments.MAX_RESAMPLES
+    )
     chosen = _model(model)
     for name, values in (levels or {}).items():
-        if not is_list(values):
+        if not arguments.is_list(values):
             raise ArgumentTypeError(f"levels={{{name!r}: …}} must be a list.")
     given = {name: tuple(values) for name, values in (levels or {}).items()}
     for name, values in given.items():
@@ -154,7 +148,7 @@ def agree(
     source = stratify if isinstance(stratify, Stratifier) else None
     if stratify is not None and source is None:
         source = by_hash(stratify)  # type: ignore[arg-type]
-    shares = tuple(sorted(set(numbers(decisions, "decisions").tolist())))
+    shares = tuple(sorted(set(arguments.numbers(decisions, "decisions").tolist())))
     if not all(0 < share < 1 for share in shares):
         raise ArgumentError("decisions must be probabilities between 0 and 1.")
     names = tuple(map(str, sites))
@@ -175,7 +169,7 @@ def agree(
         bins=int(bins),
         rounds=int(rounds),
         permutations=int(permutations),
-        seed=resolve_seed(seed),
+        seed=arguments.resolve_seed(seed),
         sites=names,
         source=source,
     )

@@ -8,13 +8,13 @@ a number of it, with the condition under which it is part of a run, in words.
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import resources
+from itertools import starmap
 from typing import NamedTuple
 
-from statcv.sites.fits import loss_names
 from statcv.sites.influences import BUCKETS
 from statcv.sites.plan import SitesPlan
+from statcv.sites.site_sums import loss_names
+from statcv.words import stored_rows
 
 
 class DescribedArray(NamedTuple):
@@ -34,12 +34,6 @@ class DescribedArray(NamedTuple):
         return tuple(int(axis) if axis.isdigit() else sizes[axis] for axis in axes)
 
 
-@cache
-def _table() -> list[DescribedArray]:
-    text = resources.files("statcv.sites").joinpath("arrays.txt").read_text("utf-8")
-    return [DescribedArray(*line.split(" | ")) for line in text.splitlines()[1:]]
-
-
 def arrays_of(plan: SitesPlan) -> list[DescribedArray]:
     """Return the arrays of a run of a plan, in order."""
     conditions = {
@@ -51,7 +45,8 @@ def arrays_of(plan: SitesPlan) -> list[DescribedArray]:
         "permutations": plan.binary and plan.permutations > 0,
         "hash": plan.stratify["by"] == "hash",
     }
-    return [row for row in _table() if conditions[row.condition]]
+    rows = starmap(DescribedArray, stored_rows("statcv.sites", "arrays.txt")[1:])
+    return [row for row in rows if conditions[row.condition]]
 
 
 def sizes_of(plan: SitesPlan, **known: int) -> dict[str, int]:

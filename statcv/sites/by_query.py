@@ -25,13 +25,11 @@ from statcv.errors import ArgumentError, ArgumentTypeError, SiteError
 from statcv.folds.strata import sql_bins
 from statcv.formula import as_frame
 from statcv.sites.agreement import DECISIONS
-from statcv.sites.cells import Cells
+from statcv.sites.cells import Cells, Floats
 from statcv.sites.messages import canonical
 from statcv.sites.plan import CELL
 from statcv.sites.pooled import CLASSES, PooledSums, QueriedSums, SiteSums
 from statcv.sites.result import SitesResult
-
-Floats = NDArray[np.float64]
 
 COLUMNS: Final = ("what", "fold", "class", "last_bin", "value")
 OF_FOLDS: Final = ("n", "observed", "predicted", "brier", "log_loss")

@@ -9,21 +9,18 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import MessageError, SiteError
-from statcv.sites.cells import Cells, unpacked
-from statcv.sites.fits import loss_names
+from statcv.sites.cells import Cells, Floats, unpacked
 from statcv.sites.influences import Variation, shared_share, variance_of_sum, variations
 from statcv.sites.messages import MINIMUM_SITES, REFUSE, Message, too_few
 from statcv.sites.plan import SitesPlan
 from statcv.sites.pooled import CLASSES, PooledSums, SiteSums
 from statcv.sites.progress import Phase, Progress
+from statcv.sites.site_sums import loss_names
 from statcv.sites.trees import Forests
 from statcv.tables import Printed
 from statcv.words import listed
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False)
@@ -95,7 +92,7 @@ class Coordinator(Printed):
         self.answers[phase] = read
         digests = {}
         for reply in replies:
-            site = str(Message.of(reply).header["site"])
+            site = Message.of(reply).site
             self.bytes_up[site] = self.bytes_up.get(site, 0) + len(reply)
             digests[site] = hashlib.sha256(reply).hexdigest()
         sums = self._sums(phase, read)
@@ -119,9 +116,8 @@ class Coordinator(Printed):
     def _read(self, replies: Sequence[bytes]) -> dict[str, Message]:
         """Read the answers, ordered by site."""
         read: dict[str, Message] = {}
-        for reply in replies:
-            one = Message.of(reply)
-            site = str(one.header.get("site", "?"))
+        for one in map(Message.of, replies):
+            site = one.site
             if one.kind == REFUSE:
                 raise SiteError(f"site {site} refuses: {one.header.get('why', '')}")
             if one.header.get("plan") != self.plan.fingerprint:

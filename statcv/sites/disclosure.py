@@ -15,7 +15,7 @@ from statcv.arguments import check_types
 from statcv.errors import SiteError
 from statcv.sites.arrays import arrays_of, sizes_of
 from statcv.sites.plan import SitesPlan
-from statcv.sites.records import SiteRecords
+from statcv.sites.site_records import SiteRecords
 from statcv.sites.trees import bytes_of, numbers_of_bins
 from statcv.tables import Table
 

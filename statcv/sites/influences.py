@@ -22,14 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from statcv.sites.fits import loss_names, symmetric_matrix
+from statcv.sites.cells import Floats
 from statcv.sites.plan import SitesPlan
-from statcv.sites.records import SiteRecords
+from statcv.sites.site_records import SiteRecords
+from statcv.sites.site_sums import loss_names, losses_of, symmetric_matrix
 
 if TYPE_CHECKING:
     from statcv.sites.progress import Progress
 
-Floats = NDArray[np.float64]
 
 MAX_LEVERAGE: Final = 0.8  # for which a step is five times the derivative
 # half-width of a parabolic kernel whose sd is 1
@@ -180,12 +180,10 @@ def moved(records: SiteRecords, published: Published, metric: str) -> Influence:
     if not published.plan.binary:
         return _of_errors(published, metric, eta, y)
     p = expit(eta)
-    if metric == "brier":
-        loss, slope = (y - p) ** 2, 2 * (p - y) * p * (1 - p)
+    if metric in ("brier", "log_loss"):
+        loss = losses_of(published.plan, eta, y)[metric]
+        slope = 2 * (p - y) * p * (1 - p) if metric == "brier" else p - y
         return Influence((loss - published.means[metric]) / n, slope / n)
-    if metric == "log_loss":
-        loss = np.logaddexp(0, eta) - y * eta
-        return Influence((loss - published.means[metric]) / n, (p - y) / n)
     if metric == "oe_ratio":
         expected = published.means["predicted"] * n
         ratio = float(published.progress.by_class[:, 1].sum()) / expected

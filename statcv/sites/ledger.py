@@ -12,7 +12,7 @@ from typing import Any
 from statcv.errors import SiteError
 from statcv.sites.messages import canonical
 from statcv.sites.plan import SitesPlan
-from statcv.sites.records import SiteRecords
+from statcv.sites.site_records import SiteRecords
 from statcv.tables import Printed
 
 

@@ -96,6 +96,11 @@ class Message(Printed):
             raise MessageError("the message is longer than its arrays.")
         return cls(head["kind"], head["header"], arrays)
 
+    @property
+    def site(self) -> str:
+        """The site that says it sent the message; ``?`` if none does."""
+        return str(self.header.get("site", "?"))
+
     def array(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Return an array of finite numbers of the expected shape as floats.
 

@@ -131,7 +131,7 @@ class SitesPlan:
         """Everything that is agreed, as values of JSON."""
         agreed = {one.name: getattr(self, one.name) for one in fields(self)}
         agreed.pop("source")
-        return {name: _as_json(value) for name, value in agreed.items()}
+        return dict(json.loads(json.dumps(agreed)))  # with lists in place of tuples
 
     @cached_property
     def fingerprint(self) -> str:
@@ -267,13 +267,6 @@ def described(stratifier: Stratifier | None) -> dict[str, Any]:
             f"by_hash({label!r}, key=) gives equal values the same fold at all sites."
         )
     raise ArgumentError("stratify= must be by_hash(…) or by_quantile(…, thresholds=).")
-
-
-def _as_json(value: Any) -> Any:
-    """Return what the plan keeps as a value of JSON."""
-    if isinstance(value, Mapping):
-        return {name: _as_json(one) for name, one in value.items()}
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _frozen(name: str, value: Any) -> Any:

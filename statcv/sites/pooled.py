@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.arguments import check_level, one_of
 from statcv.errors import MetricError, suggestion
@@ -27,13 +26,12 @@ from statcv.inference.intervals.interval import (
     wilson_limits,
 )
 from statcv.metrics import get_metric
-from statcv.sites.cells import Area, Cells, area_of, class_mass, delong_variance
+from statcv.sites.cells import Area, Cells, Floats, area_of, class_mass, delong_variance
 from statcv.tables import Printed
 
 if TYPE_CHECKING:
     from statcv.sites.coordinator import Coordinator
 
-Floats = NDArray[np.float64]
 
 CLASSES = ("negative", "positive")
 HOWS: Final = ("per_fold", "pooled")
@@ -141,7 +139,8 @@ class PooledSums(Printed):
         return np.asarray(np.sum(counts, axis=0))
 
     @cached_property
-    def _areas(self) -> dict[str, list[Area]]:
+    def areas(self) -> dict[str, list[Area]]:
+        """The area under the ROC curve of each fold, and the pooled one."""
         return {
             how: [
                 area_of(self.cells(1, fold), self.cells(0, fold), self.masses[::-1])
@@ -150,18 +149,14 @@ class PooledSums(Printed):
             for how in ("per_fold", "pooled")
         }
 
-    def areas(self, how: str) -> list[Area]:
-        """Return the area under the ROC curve of each fold, or the pooled one."""
-        return self._areas[how]
-
     def order_se(self, how: str) -> float:
         """Return the standard error of the auROC from the order within intervals."""
-        areas = self.areas(how)
+        areas = self.areas[how]
         return float(np.sqrt(np.nansum([area.se**2 for area in areas])) / len(areas))
 
     def bound(self, how: str) -> float:
         """Return the largest possible error of the auROC, whatever that order is."""
-        areas = self.areas(how)
+        areas = self.areas[how]
         above = np.mean([area.upper - area.value for area in areas])
         below = np.mean([area.value - area.lower for area in areas])
         return float(max(above, below))
@@ -171,7 +166,7 @@ class PooledSums(Printed):
     def values(self, metric: str, how: str) -> Floats:
         """Return the values of a metric: one per fold, or the pooled one."""
         if metric == "auroc":
-            return np.array([area.value for area in self.areas(how)])
+            return np.array([area.value for area in self.areas[how]])
         sums = self.by_fold if how == "per_fold" else self.total
         return np.atleast_1d(np.asarray(metric_of(metric, sums), dtype=np.float64))
 

@@ -11,23 +11,20 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.errors import MessageError
 from statcv.sites.arrays import arrays_of, sizes_of
-from statcv.sites.cells import score_edges
-from statcv.sites.fits import (
+from statcv.sites.cells import Floats, score_edges
+from statcv.sites.influences import n_buckets
+from statcv.sites.messages import Message
+from statcv.sites.plan import SitesPlan
+from statcv.sites.site_sums import (
     MAX_RECALIBRATION_STEPS,
     Predictor,
     RecalibrationFit,
     SummedFits,
 )
-from statcv.sites.influences import n_buckets
-from statcv.sites.messages import Message
-from statcv.sites.plan import SitesPlan
 from statcv.sites.trees import Forests
-
-Floats = NDArray[np.float64]
 
 MAX_ROUNDS_AFTER_FITS: Final = (
     MAX_RECALIBRATION_STEPS + 4

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
@@ -23,15 +24,20 @@ from statcv.arguments import MAX_BINS, check_types, check_whole
 from statcv.errors import ArgumentError, ArgumentTypeError, MessageError, SiteError
 from statcv.folds.strata import is_numeric, written
 from statcv.formula import as_frame
-from statcv.sites.cells import Cells, class_mass, counts_below, packed, unpacked
+from statcv.sites.cells import (
+    Cells,
+    Floats,
+    Numbers,
+    class_mass,
+    counts_below,
+    packed,
+    unpacked,
+)
 from statcv.sites.messages import Message
 from statcv.sites.plan import CELL
-from statcv.sites.records import check_whole_columns
+from statcv.sites.site_records import check_whole_columns
 from statcv.tables import Table
 from statcv.words import plural
-
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
 
 EPOCH: Final = date(1970, 1, 1)
 THRESHOLDS: Final = "thresholds"
@@ -419,9 +425,7 @@ def thresholds_of(message: bytes, replies: Sequence[bytes]) -> AgreedThresholds:
             "most": most[places],
         }
     )
-    sent = {
-        site: len(reply) for site, reply in zip(read, _ordered(replies), strict=True)
-    }
+    sent = dict(sorted((Message.of(one).site, len(one)) for one in replies))
     values = tuple(table["threshold"])
     table = Table(
         table, f"Thresholds of {header['column']}, and shares of records below"
@@ -438,16 +442,12 @@ def _read(message: bytes, replies: Sequence[bytes]) -> dict[str, Cells]:
     """Return the counts of each site, ordered by site."""
     header = Message.of(message).header
     bins, made = len(bin_edges(header)) + 1, {}
-    for reply in _ordered(replies):
-        one = Message.of(reply)
-        site = str(one.header.get("site", "?"))
-        if one.kind != THRESHOLDS or one.header.get("bins") != bins or site in made:
-            raise MessageError(f"site {site}: the answer is not one to this message.")
-        made[site] = unpacked(one.arrays, 1, bins)[0]
+    for one in sorted(map(Message.of, replies), key=attrgetter("site")):
+        if one.kind != THRESHOLDS or one.header.get("bins") != bins or one.site in made:
+            raise MessageError(
+                f"site {one.site}: the answer is not one to this message."
+            )
+        made[one.site] = unpacked(one.arrays, 1, bins)[0]
     if not made:
         raise ArgumentError("there is no answer of any site.")
     return made
-
-
-def _ordered(replies: Sequence[bytes]) -> list[bytes]:
-    return sorted(replies, key=lambda one: str(Message.of(one).header.get("site", "?")))

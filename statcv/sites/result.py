@@ -18,22 +18,13 @@ from statcv.inference import Estimate, HTest, RandomEffects, joined_groups
 from statcv.inference.intervals.interval import symmetric
 from statcv.metrics import get_metric
 from statcv.results.summary import Summary
-from statcv.sites.cells import counts_below
+from statcv.sites import pooled
+from statcv.sites.cells import Floats, counts_below
 from statcv.sites.coordinator import Coordinator
-from statcv.sites.fits import SummedFits
 from statcv.sites.plan import SitesPlan
-from statcv.sites.pooled import (
-    CLASSES,
-    HOWS,
-    PooledSums,
-    QueriedSums,
-    Source,
-    given_fits,
-    make_estimate,
-    no_skill,
-)
 from statcv.sites.progress import Phase
-from statcv.sites.records import new_matrix
+from statcv.sites.site_records import new_matrix
+from statcv.sites.site_sums import SummedFits
 from statcv.sites.summary import heading_of, plot_sites, summary_of, write_report_of
 from statcv.tables import Table, Values, labels_of
 from statcv.words import plural
@@ -41,7 +32,6 @@ from statcv.words import plural
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 
 MAX_GROUPS: Final = 10  # largest number of groups of a calibration curve
 # standard error from counts above which the auROC is imprecise
@@ -77,7 +67,7 @@ class SitesResult:
     0.238
     """
 
-    source: Source
+    source: pooled.Source
     seconds: float = float("nan")
     files: int = 0
 
@@ -90,7 +80,7 @@ class SitesResult:
         SiteError
             If sites computed their sums by a query.
         """
-        if isinstance(self.source, QueriedSums):
+        if isinstance(self.source, pooled.QueriedSums):
             raise SiteError(
                 "this needs a run of a plan, and these sums were made by a query."
             )
@@ -130,15 +120,15 @@ class SitesResult:
     def folds(self) -> pd.DataFrame:
         """The folds: numbers of records, and convergence, or metrics of a query."""
         source, sums = self.source, self.source.sums
-        counts = sums.by_fold[list(CLASSES)].astype(int)
+        counts = sums.by_fold[list(pooled.CLASSES)].astype(int)
         test: dict[str, Any] = {"n_test": counts.sum(axis=1)}
         if source.binary:
             test |= {"test_0": counts["negative"], "test_1": counts["positive"]}
-        if isinstance(source, QueriedSums):
+        if isinstance(source, pooled.QueriedSums):
             auroc, *others = source.metrics
             made = {"fold": counts.index, **test}
             made[auroc] = sums.values(auroc, "per_fold")
-            made["auroc_error"] = [area.bound for area in sums.areas("per_fold")]
+            made["auroc_error"] = [area.bound for area in sums.areas["per_fold"]]
             made |= {name: sums.values(name, "per_fold") for name in others}
         else:
             k, progress = source.plan.k, source.progress
@@ -159,7 +149,7 @@ class SitesResult:
             {"records": [every.at(site).n for site in every.sites]},
             index=pd.Index(every.sites, name="site"),
         )
-        if isinstance(source, QueriedSums):
+        if isinstance(source, pooled.QueriedSums):
             table["left_out"] = pd.Series(source.left_out)
         else:
             table["bytes_sent"] = pd.Series(source.bytes_up)
@@ -230,7 +220,7 @@ class SitesResult:
             If the plan does not have the metric.
         """
         check_types(SitesResult.estimate, locals())
-        return make_estimate(self.source, metric, how, level, interval)
+        return pooled.make_estimate(self.source, metric, how, level, interval)
 
     def bound(self, how: str = "per_fold") -> float:
         """Return the largest possible error of the auROC from counts in intervals.
@@ -241,7 +231,7 @@ class SitesResult:
         """
         check_types(SitesResult.bound, locals())
         sums = self._sums_of_classes("the bound")
-        return sums.bound(str(one_of(how, HOWS, "how")))
+        return sums.bound(str(one_of(how, pooled.HOWS, "how")))
 
     @property
     def is_imprecise(self) -> bool:
@@ -263,7 +253,7 @@ class SitesResult:
                     "lower": one.lower,
                     "upper": one.upper,
                     "interval": one.interval_in_words,
-                    "no_skill": no_skill(name, sums.total),
+                    "no_skill": pooled.no_skill(name, sums.total),
                     "per_fold": float(values.mean()),
                     "per_fold_sd": float(values.std(ddof=1)),
                     "n_folds": len(values),
@@ -338,7 +328,9 @@ class SitesResult:
             rest = every.at(*(name for name in every.sites if name != site))
             others = rest.value(one.metric, one.how) if rest.sites else np.nan
             value = own.value(one.metric, one.how)
-            found = given_fits(self.source, own, one.metric, one.how, value, level)
+            found = pooled.given_fits(
+                self.source, own, one.metric, one.how, value, level
+            )
             if one.bounds == (0.0, 1.0) and 0 < value < 1:
                 found = symmetric(value, found.se, level, "", "", scale="logit")
             rows.append((own.n, value, found.lower, found.upper, found.se, others))
@@ -423,7 +415,7 @@ class SitesResult:
         threshold = np.array(self.source.decisions, dtype=float)
         odds = threshold / (1 - threshold)
         place = np.abs(sums.edges - logit(threshold)[:, None]).argmin(axis=1)
-        n0, n1 = (sums.total[name] for name in CLASSES)
+        n0, n1 = (sums.total[name] for name in pooled.CLASSES)
         few_false, false, many_false = _records_above(sums, 0, place)
         few_true, true, many_true = _records_above(sums, 1, place)
         made = {
@@ -476,17 +468,17 @@ class SitesResult:
             )
         return self.run.progress.fits
 
-    def _sums_of_classes(self, what: str) -> PooledSums:
+    def _sums_of_classes(self, what: str) -> pooled.PooledSums:
         if not self.source.binary:
             raise MetricError(f"{what} needs an outcome with two classes.")
         return self.source.sums
 
 
 def _records_above(
-    sums: PooledSums, code: int, place: NDArray[np.intp]
+    sums: pooled.PooledSums, code: int, place: NDArray[np.intp]
 ) -> list[Floats]:
     """Return the least, the likely and the largest number of a class above edges."""
     least_below, most_below = counts_below(sums.cells(code))
     likely_below = np.cumsum(sums.spread(code))
     below = (most_below, likely_below, least_below)
-    return [sums.total[CLASSES[code]] - one[place] for one in below]
+    return [sums.total[pooled.CLASSES[code]] - one[place] for one in below]

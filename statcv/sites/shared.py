@@ -27,7 +27,7 @@ from statcv.folds.strata import check_key, keyed_digest
 from statcv.formula import as_frame
 from statcv.sites.messages import Message, counts
 from statcv.sites.plan import CELL
-from statcv.sites.records import check_whole_columns
+from statcv.sites.site_records import check_whole_columns
 from statcv.tables import Table
 
 Counts = NDArray[np.int64]
@@ -339,10 +339,8 @@ def shared_of(replies: Sequence[bytes], level: float = 0.95) -> SharedPatients:
     """
     check_level(level)
     found: dict[str, Counts] = {}
-    for reply in replies:
-        one = Message.of(reply)
-        site = str(one.header.get("site", "?"))
-        array = one.arrays.get("buckets")
+    for one in map(Message.of, replies):
+        site, array = one.site, one.arrays.get("buckets")
         if one.kind != SHARED or array is None or array.ndim != 2 or site in found:
             raise MessageError(f"site {site}: the answer has no counts in buckets.")
         tables, m = array.shape

@@ -6,29 +6,27 @@ import hashlib
 import os
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import expit
-from threadpoolctl import ThreadpoolController
 
+from statcv.engine import one_thread
 from statcv.errors import MessageError, ModelError, SiteError
+from statcv.sites.cells import Arrays
 from statcv.sites.disclosure import check_records
-from statcv.sites.fits import held_moments, score_sums, symmetric_matrix
 from statcv.sites.influences import Published, slope_sums, variation_sums
 from statcv.sites.ledger import Entry, Ledger
 from statcv.sites.messages import MINIMUM_SITES, Message, refusal, too_few
 from statcv.sites.plan import SitesPlan
 from statcv.sites.progress import Phase, Progress
-from statcv.sites.records import SiteRecords, read_records
+from statcv.sites.site_records import SiteRecords, read_records
+from statcv.sites.site_sums import held_moments, score_sums, symmetric_matrix
 from statcv.sites.trees import DroppedOutError, Forests, Grow, Job, version_of_xgboost
 from statcv.tables import Printed, Table
 from statcv.words import plural
 
-Arrays = dict[str, NDArray[Any]]
 NO_SERVER: Final = (
     "trees are grown over XGBoost's federated server, which this way of carrying "
     "messages does not have; use files in a directory."
@@ -95,7 +93,7 @@ class Site(Printed):
                 return entry.sent
         try:
             # one thread, so that bytes do not depend on the number of cores
-            with _libraries().limit(limits=1):
+            with one_thread():
                 sent = self._answered = bytes(self._answer(Message.of(message)))
         except DroppedOutError:  # nothing was answered, and the step can be repeated
             raise
@@ -278,12 +276,6 @@ class Site(Printed):
     def _refusal(self, why: str) -> Message:
         header = {"plan": self.plan.fingerprint, "round": self.progress.round}
         return refusal(self.name, why, **header)
-
-
-@lru_cache
-def _libraries() -> ThreadpoolController:
-    """Return the libraries of linear algebra, which are found once."""
-    return ThreadpoolController()
 
 
 def check_others(total: Message, own: Message) -> None:

@@ -25,7 +25,7 @@ from statcv.tables import Constructed, Printed
 from statcv.words import plural
 
 if TYPE_CHECKING:
-    from statcv.sites.records import SiteRecords
+    from statcv.sites.site_records import SiteRecords
 
 Floats = NDArray[np.float64]
 Bins = NDArray[np.uint8]

@@ -19,7 +19,7 @@ from sklearn.model_selection import LeavePOut, ShuffleSplit, TimeSeriesSplit
 from statcv import by_quantile, by_value, cv
 from statcv.errors import ArgumentError, DataError, FrameError
 from statcv.folds import Bags, FoldPlan, make_plan
-from statcv.folds.audit.folds import between_folds, unlike_classes
+from statcv.folds.audit.likeness import between_folds, unlike_classes
 from statcv.folds.audit.training import (
     fit_means,
     label_correlation,

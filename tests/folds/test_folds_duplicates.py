@@ -284,17 +284,6 @@ def test_too_many_pairs_raise_an_error(monkeypatch):
         near_records(frame, "x", 1)
 
 
-def test_blocks_of_points_give_what_one_gives(monkeypatch):
-    rng = np.random.default_rng(3)
-    frame = pd.DataFrame(rng.standard_normal((500, 2)).round(2), columns=["a", "b"])
-    with pytest.warns(FoldWarning, match="chain"):
-        whole = near_records(frame, None, 0.05)
-    monkeypatch.setattr(duplicates, "BLOCK", 7)
-    with pytest.warns(FoldWarning, match="chain"):
-        assert (near_records(frame, None, 0.05) == whole).all()
-    assert 1 < whole.max() < 499
-
-
 # -- the definitions ------------------------------------------------------------------
 
 RECORDS = st.lists(

@@ -151,7 +151,7 @@ def test_cuts_are_found_from_counts():
 
 def test_trees_see_numbers_of_bins():
     plan, data = with_trees(), hospitals()["A"]
-    from statcv.sites.records import read_records
+    from statcv.sites.site_records import read_records
 
     records = read_records(plan, data, "A")
     bins = bins_of(plan, records.X)
@@ -504,7 +504,7 @@ def test_a_site_that_drops_out_is_named_and_the_step_is_repeated(ran):
     message = to_grow(coordinator, made)
 
     def drop(together) -> None:
-        while "B" not in together.processes or together.processes["B"].lines < 5:
+        while "B" not in together.processes or together.processes["B"].said < 5:
             time.sleep(0.01)
         os.kill(together.processes["B"].number, signal.SIGKILL)
 
@@ -527,7 +527,7 @@ def test_a_site_that_drops_out_is_named_and_the_step_is_repeated(ran):
 
 @pytest.mark.slow
 def test_sites_that_are_absent_stopped_or_foreign_are_named(plugin, tmp_path):
-    from statcv.sites.records import read_records
+    from statcv.sites.site_records import read_records
 
     plan = agreed(model=Trees(CUTS, rounds=400))
     jobs = {
@@ -550,7 +550,7 @@ def test_sites_that_are_absent_stopped_or_foreign_are_named(plugin, tmp_path):
         some = {n: federated.Grower(grow[n].server, 60.0, 5.0, together) for n in "ABC"}
 
         def stop() -> None:
-            while "C" not in together.processes or together.processes["C"].lines < 5:
+            while "C" not in together.processes or together.processes["C"].said < 5:
                 time.sleep(0.01)
             os.kill(together.processes["C"].number, signal.SIGSTOP)
 
@@ -573,7 +573,7 @@ def test_processes_end_when_their_input_does(plugin, tmp_path):
     federated.make_certificates(tmp_path, "localhost")
     assert {oct(path.stat().st_mode)[-3:] for path in tmp_path.iterdir()} == {"600"}
     with federated.serving(3, tmp_path, federated.free_port()) as server:
-        server._popen.stdin.close()
+        server._pipe.close()
         server._popen.wait(20)
         assert server.ended
 

@@ -9,7 +9,7 @@ from statcv.folds.audit.duplicates import (
     split_repeats,
 )
 from statcv.folds.audit.findings import Audit
-from statcv.folds.audit.folds import UNLIKE, between_folds
+from statcv.folds.audit.likeness import UNLIKE, between_folds
 from statcv.folds.audit.seen_in_training import opposite_twins, trained_on_equal
 from statcv.folds.audit.training import BIASED, mean_model_auroc, training_means
 

@@ -18,7 +18,7 @@ from statcv.folds.audit.duplicates import (
 )
 from statcv.folds.audit.findings import Audit as Audit
 from statcv.folds.audit.findings import Finding
-from statcv.folds.audit.folds import (
+from statcv.folds.audit.likeness import (
     columns_over_folds,
     fold_sizes,
     held_out_times,
@@ -205,8 +205,7 @@ def outcome_of(y: Any, plan: FoldPlan) -> Response:
             raise DataError("y is infinite in some records.")
         return Response.of(values, "continuous", name=name)
     codes, levels = pd.factorize(column, sort=True)
-    kind = "binary" if len(levels) == 2 else "multiclass"
-    return Response.of(codes, kind, list(levels), name)
+    return Response.of_classes(codes, list(levels), name)
 
 
 def groups_of_equals(

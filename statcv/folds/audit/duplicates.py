@@ -21,16 +21,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    ColumnError,
-    DataError,
-    FoldWarning,
-    FrameError,
-    suggestion,
-    warn,
-)
+from statcv import errors
 from statcv.folds.strata.identifiers import normalise
 from statcv.formula import row_values
 from statcv.tables import Table
@@ -43,7 +34,6 @@ Tolerance = float | Mapping[Any, float]
 MOST_PAIRS = 20_000_000  # most pairs of near records, so that they fit in memory
 # share of a tolerance by which a distance may exceed it: 0.3 and 0.2 are 0.1 apart
 ROUNDING = 1e-9
-BLOCK = 4096  # points asked for their neighbours at once
 
 
 def equal_records(frame: pd.DataFrame, columns: Columns = None) -> Codes:
@@ -141,14 +131,16 @@ def near_records(frame: pd.DataFrame, columns: Columns, tolerance: Tolerance) ->
 def chosen_columns(frame: pd.DataFrame, columns: Columns) -> list[Hashable]:
     """Return the columns to compare records by, all unless named."""
     if not isinstance(frame, pd.DataFrame):
-        raise FrameError(
+        raise errors.FrameError(
             f"the data must be a pandas data frame, not {type(frame).__name__}."
         )
     if not len(frame):
-        raise DataError("the data have no rows.")
+        raise errors.DataError("the data have no rows.")
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
-        raise DataError(f"the data have two columns {twice!r}; rename one of them.")
+        raise errors.DataError(
+            f"the data have two columns {twice!r}; rename one of them."
+        )
     chosen: list[Hashable]
     if columns is None:
         chosen = list(frame.columns)
@@ -159,16 +151,16 @@ def chosen_columns(frame: pd.DataFrame, columns: Columns) -> list[Hashable]:
     for name in chosen:
         check_column(frame, name, "columns")
     if not chosen:
-        raise ArgumentError("there is no column left to compare records by.")
+        raise errors.ArgumentError("there is no column left to compare records by.")
     return chosen
 
 
 def check_column(frame: pd.DataFrame, name: Hashable, argument: str) -> None:
     """Refuse a column that the data lack."""
     if name not in frame.columns:
-        raise ColumnError(
+        raise errors.ColumnError(
             f"{argument}={name!r} is not a column of the data."
-            + suggestion(name, map(str, frame.columns))
+            + errors.suggestion(name, map(str, frame.columns))
         )
 
 
@@ -194,7 +186,7 @@ def groups_of(
         with np.errstate(over="ignore"):
             points[:, j] = np.where(finite, values, 0.0) / width
         if not np.isfinite(points[:, j]).all():
-            raise ArgumentError(
+            raise errors.ArgumentError(
                 f"tolerance={width} is too small beside the values of the column "
                 f"{name!r}; 0 is for equal ones."
             )
@@ -208,27 +200,29 @@ def _widths(
     numeric = [name for name in chosen if frame[name].dtype.kind in "iuf"]
     if not isinstance(tolerance, Mapping):
         if not numeric:
-            raise ArgumentError("tolerance= needs a numeric column.")
+            raise errors.ArgumentError("tolerance= needs a numeric column.")
         tolerance = dict.fromkeys(numeric, tolerance)
     for name, width in tolerance.items():
         check_column(frame, name, "tolerance")
         if name not in chosen:
-            raise ArgumentError(
+            raise errors.ArgumentError(
                 f"tolerance= names the column {name!r}, which is not among those to "
                 "compare; add it to columns=."
             )
         if name not in numeric:
-            raise ArgumentError(
+            raise errors.ArgumentError(
                 f"tolerance= names the column {name!r}, which is not numeric but "
                 f"{frame[name].dtype}; turn it into numbers, or leave it out of the "
                 "mapping: it must be equal then."
             )
         if isinstance(width, bool) or not isinstance(width, Real):
-            raise ArgumentTypeError(
+            raise errors.ArgumentTypeError(
                 f"tolerance must be a number, not {type(width).__name__}."
             )
         if not 0 <= width < math.inf:
-            raise ArgumentError(f"tolerance must be finite and from 0, not {width}.")
+            raise errors.ArgumentError(
+                f"tolerance must be finite and from 0, not {width}."
+            )
     return {name: float(width) for name, width in tolerance.items() if width > 0}
 
 
@@ -255,7 +249,7 @@ def _form_codes(values: list[Any], name: Hashable) -> tuple[Codes, int]:
         each = (number.setdefault(_form(value), len(number)) for value in values)
         return np.fromiter(each, np.intp, len(values)), len(number)
     except TypeError:
-        raise DataError(
+        raise errors.DataError(
             f"the column {name!r} holds values that cannot be compared, such as lists; "
             "turn them into text, or leave it out of columns=."
         ) from None
@@ -271,7 +265,7 @@ def _form(value: Any) -> Any:
         return str(int(value))
     try:
         return normalise(value)
-    except DataError:
+    except errors.DataError:
         return value
 
 
@@ -306,25 +300,15 @@ def _near_pairs(points: NDArray[np.float64]) -> Codes:
     """Return the positions of all pairs within 1 of each other, shape (2, pairs)."""
     from scipy.spatial import cKDTree
 
-    found, count = [np.empty((2, 0), dtype=np.int32)], 0
-    tree = cKDTree(points)
-    for start in range(0, len(points), BLOCK):
-        rows = tree.indices[start : start + BLOCK]  # neighbours in turn, which is fast
-        ball = {"x": points[rows], "r": 1 + ROUNDING, "p": np.inf}
-        sizes = tree.query_ball_point(**ball, return_length=True)
-        count += int(sizes.sum()) - len(rows)
-        if count > 2 * MOST_PAIRS:
-            raise ArgumentError(
-                f"tolerance= is too wide: {count // 2:,} pairs of distinct records are "
-                f"near each other, {min(start + BLOCK, len(points)):,} of "
-                f"{len(points):,} records looked at; give a smaller one, or more "
-                "columns."
-            )
-        if (sizes > 1).any():
-            near = np.concatenate(tree.query_ball_point(**ball, return_sorted=False))
-            pairs = np.stack([np.repeat(rows, sizes), near]).astype(np.int32)
-            found.append(pairs[:, pairs[0] < pairs[1]])
-    return np.concatenate(found, axis=1)
+    tree, reach = cKDTree(points), 1 + ROUNDING
+    count = (int(tree.count_neighbors(tree, reach, p=np.inf)) - len(points)) // 2
+    if count > MOST_PAIRS:
+        raise errors.ArgumentError(
+            f"tolerance= is too wide: {count:,} pairs of distinct records are near "
+            f"each other, {len(points):,} of {len(points):,} records looked at; give a "
+            "smaller one, or more columns."
+        )
+    return np.asarray(tree.query_pairs(reach, p=np.inf, output_type="ndarray").T)
 
 
 def _warn_of_chains(points: NDArray[np.float64], labels: Codes) -> None:
@@ -336,13 +320,13 @@ def _warn_of_chains(points: NDArray[np.float64], labels: Codes) -> None:
     chains = int((spans > 2 * (1 + ROUNDING)).sum())
     if chains:
         widest = int(spans.argmax())
-        warn(
+        errors.warn(
             f"{plural(chains, 'group')} of near-duplicates "
             f"{'is a chain' if chains == 1 else 'are chains'}: the widest spans "
             f"{spans[widest]:.3g} tolerances with {int((labels == widest).sum())} "
             "distinct records, while duplicates of one original span 2 at most; a "
             "smaller tolerance, or more columns, would separate them.",
-            FoldWarning,
+            errors.FoldWarning,
         )
 
 
@@ -478,18 +462,18 @@ def _placed(
     alike = isinstance(place, pd.Series) and place.index.equals(frame.index)
     places = place.rename(argument) if alike else row_values(place, frame, argument)
     if isinstance(place, str) and place in chosen:
-        raise ArgumentError(
+        raise errors.ArgumentError(
             f"columns= has the {argument} {place!r}, by which records would always "
             "differ; leave it out."
         )
     if places.isna().any():
-        raise DataError(
+        raise errors.DataError(
             f"the {argument} is missing in {int(places.isna().sum())} of {len(frame)} "
             "rows; fill it in, or leave those rows out."
         )
     for added in ["group"] if isinstance(place, str) else [argument, "group"]:
         if added in frame.columns:
-            raise DataError(
+            raise errors.DataError(
                 f"the data have a column {added!r}, which is the name of one that is "
                 f"added; rename it: data.rename(columns={{{added!r}: …}})."
             )

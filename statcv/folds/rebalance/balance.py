@@ -120,16 +120,17 @@ def balance(plan: FoldPlan, how: str | Bags, seed: int) -> FoldPlan:
         rng = np.random.default_rng(stream)
         first, last = plan.fits.first_split[repeat], plan.fits.first_split[repeat + 1]
         tests, out = plan.tests.part(first, last), plan.kept_out.part(first, last)
-        sets = replace(every, tests=tests, out=out)
+        totals = most if how == "upsample" else least
+        sets = replace(every, tests=tests, out=out, totals=totals)
         none = Ragged.empty(last - first)
         ones = np.ones(last - first, dtype=np.int64)
         if how == "subsample":
             strata = None if plan.strata is None else plan.strata.codes
-            parts.append((draw.subsample(sets, rng, strata, least), none, ones))
+            parts.append((draw.subsample(sets, rng, strata), none, ones))
         elif how == "upsample":
-            parts.append((none, draw.upsample(sets, rng, most), ones))
+            parts.append((none, draw.upsample(sets, rng), ones))
         elif isinstance(how, Bags):
-            parts.append(draw.bags(sets, rng, how.count, least))
+            parts.append(draw.bags(sets, rng, how.count))
     return _with_fits(
         plan,
         name,

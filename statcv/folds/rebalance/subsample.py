@@ -43,6 +43,8 @@ class UnequalSets:
         train on.
     levels : sequence
         Names of the classes, for messages.
+    totals : numpy.ndarray of int, shape (classes,), optional
+        Class totals to reach, if they also depend on other splits.
 
     Examples
     --------
@@ -57,6 +59,7 @@ class UnequalSets:
     tests: Ragged
     out: Ragged
     levels: Sequence[object] = ()
+    totals: Table | None = None
 
     @cached_property
     def counts(self) -> Table:
@@ -67,8 +70,9 @@ class UnequalSets:
 
     @property
     def least(self) -> Table:
-        """The smallest training count of each class; none may be 0."""
-        return least_counts(self.counts, self.codes, self.levels)
+        """The totals to which counts can be reduced; no training count may be 0."""
+        least = least_counts(self.counts, self.codes, self.levels)
+        return least if self.totals is None else self.totals
 
     @property
     def absent(self) -> Table:
@@ -86,10 +90,7 @@ class UnequalSets:
 
 
 def subsample(
-    sets: UnequalSets,
-    rng: np.random.Generator,
-    strata: Codes | None = None,
-    totals: Table | None = None,
+    sets: UnequalSets, rng: np.random.Generator, strata: Codes | None = None
 ) -> Ragged:
     """Choose the fewest records to drop so that all training sets have equal totals.
 
@@ -104,8 +105,6 @@ def subsample(
     strata : numpy.ndarray of int, shape (n,), optional
         The stratum of each record, from 0. Whole strata are dropped while they fit,
         so that a dropped record leaves no duplicate in the training set.
-    totals : numpy.ndarray of int, shape (classes,), optional
-        Class totals to reach, if they also depend on other splits.
 
     Returns
     -------
@@ -128,8 +127,7 @@ def subsample(
     ([0, 1, 2, 3], [1, 1, 0, 0])
     """
     codes, n, absent = sets.codes, len(sets.codes), sets.absent
-    least = sets.least
-    need = sets.counts - (least if totals is None else totals)
+    need = sets.counts - sets.least
     _check_size(int(need.sum()), "drop")
     sizes = need.sum(axis=1)
     dropped = [np.empty(0, dtype=np.int64)]
@@ -142,9 +140,7 @@ def subsample(
     return _lists(np.concatenate(dropped), sizes, n)
 
 
-def upsample(
-    sets: UnequalSets, rng: np.random.Generator, totals: Table | None = None
-) -> Ragged:
+def upsample(sets: UnequalSets, rng: np.random.Generator) -> Ragged:
     """Choose training records to use again so that all training sets have equal totals.
 
     Each class is raised to its largest count in any training set, by repeating its own
@@ -152,7 +148,7 @@ def upsample(
 
     Parameters
     ----------
-    sets, rng, totals
+    sets, rng
         As for :func:`subsample`.
 
     Returns
@@ -176,7 +172,7 @@ def upsample(
     """
     n, counts = len(sets.codes), sets.counts
     least_counts(counts, sets.codes, sets.levels)
-    need = (counts.max(axis=0) if totals is None else totals) - counts
+    need = (counts.max(axis=0) if sets.totals is None else sets.totals) - counts
     _check_size(int(need.sum()), "copy")
     sizes = need.sum(axis=1)
     copied = [np.empty(0, dtype=np.int64)]
@@ -290,10 +286,7 @@ def _lists(pairs: Table, sizes: Table, n: int) -> Ragged:
 
 
 def bags(
-    sets: UnequalSets,
-    rng: np.random.Generator,
-    n_bags: int = 10,
-    totals: Table | None = None,
+    sets: UnequalSets, rng: np.random.Generator, n_bags: int = 10
 ) -> tuple[Ragged, Ragged, Table]:
     """Draw bags of equal class totals from each training set (Breiman 1996).
 
@@ -302,7 +295,7 @@ def bags(
 
     Parameters
     ----------
-    sets, rng, totals
+    sets, rng
         As for :func:`subsample`.
     n_bags : int
         Number of bags of each split.
@@ -331,7 +324,6 @@ def bags(
     (6, 6, [3, 3])
     """
     counts, splits, least = sets.counts, len(sets.tests), sets.least
-    least = least if totals is None else totals
     missed = (counts * np.exp(-least / np.maximum(counts, 1))).sum()
     if 2 * n_bags * missed > MOST:
         raise SchemeError(

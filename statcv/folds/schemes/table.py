@@ -1,15 +1,19 @@
-"""The named schemes: what each holds out, what it takes, and its one sentence."""
+"""The named schemes, as the table ``schemes.txt`` lists them.
+
+A row has what each holds out, how, what it takes, and its one sentence.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from statcv.errors import SchemeError, suggestion
 from statcv.folds.schemes import holdout as holding
 from statcv.folds.schemes import pairs
 from statcv.folds.schemes.holdout import Hold
 from statcv.tables import Printed, Said
+from statcv.words import stored_rows
 
 Splits = Literal["folds", "groups", "units", "pairs", "shares", "samples"]
 
@@ -33,16 +37,10 @@ class Scheme(Printed):
         (or stratum), a pair, a random share ``p``, or what a bootstrap sample left.
     repeats : int
         Default number of repeats.
-    draws : int
-        Default number of draws of the records to drop, if only these are random.
     rebalance : str or None
         Default way of rebalancing the training sets.
     by_stratum : str
         The sentence if strata are held out in place of records.
-    has_pairs : bool
-        Whether it takes ``pairs=``, and holds out a sample of them at random.
-    ranks_by_wins : bool
-        Whether a record is ranked by the pairs that it wins.
 
     Examples
     --------
@@ -56,15 +54,27 @@ class Scheme(Printed):
     hold: Hold
     splits: Splits
     repeats: int = 1
-    draws: int = 1
     rebalance: str | None = None
     by_stratum: str = ""
-    has_pairs: bool = False
-    ranks_by_wins: bool = False
 
     def _said(self) -> Said:
         below = {"outcomes": self.outcomes, "rebalance": self.rebalance or "no"}
         return f"{self.name}: {self.sentence}", below
+
+    @property
+    def draws(self) -> int:
+        """Default number of draws of the records to drop, if only these are random."""
+        return DRAWS if self.leaves_one_out else 1
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether it takes ``pairs=``, and holds out a sample of them at random."""
+        return self.hold is pairs.unlike_pairs
+
+    @property
+    def ranks_by_wins(self) -> bool:
+        """Whether a record is ranked by the pairs that it wins."""
+        return self.hold is pairs.pairs_of_records
 
     @property
     def spreads(self) -> bool:
@@ -121,94 +131,33 @@ class Scheme(Printed):
 
 CLASSES = ("binary", "multiclass")
 DRAWS = 20  # draws of dropped records over which rebalanced leave-one-out averages
-_BY_CLASS = holding.k_folds_by_class
+_HOLDS = {
+    "k_folds": holding.k_folds,
+    "k_folds_by_class": holding.k_folds_by_class,
+    "each_unit": holding.each_unit,
+    "random_share": holding.random_share,
+    "bootstrap_sample": holding.bootstrap_sample,
+    "unlike_pairs": pairs.unlike_pairs,
+    "pairs_of_records": pairs.pairs_of_records,
+}
+
+
+def _read(row: tuple[str, ...]) -> Scheme:
+    """Return the scheme of a row of the table, in which a hyphen stands for none."""
+    name, splits, hold, rebalance, repeats, by_stratum, sentence = row
+    return Scheme(
+        name,
+        sentence,
+        _HOLDS[hold],
+        cast(Splits, splits),
+        int(repeats),
+        None if rebalance == "-" else rebalance,
+        "" if by_stratum == "-" else by_stratum,
+    )
+
 
 SCHEMES: dict[str, Scheme] = {
-    scheme.name: scheme
-    for scheme in (
-        Scheme("kfold", "{k} random folds", holding.k_folds, "folds"),
-        Scheme(
-            "stratified_kfold",
-            "{k} folds with each {noun} spread evenly",
-            _BY_CLASS,
-            "folds",
-        ),
-        Scheme(
-            "rkfold",
-            "{k} folds with each {noun} spread evenly",
-            _BY_CLASS,
-            "folds",
-            rebalance="subsample",
-        ),
-        Scheme(
-            "loocv",
-            "leave-one-out, each record held out by itself",
-            holding.each_unit,
-            "units",
-            draws=DRAWS,
-            by_stratum="leave-one-group-out, each {label} held out by itself",
-        ),
-        Scheme(
-            "rloocv",
-            "rebalanced leave-one-out, each record held out by itself",
-            holding.each_unit,
-            "units",
-            draws=DRAWS,
-            rebalance="subsample",
-            by_stratum="rebalanced leave-one-group-out, each {label} held out by "
-            "itself",
-        ),
-        Scheme(
-            "lpocv",
-            "leave-{p}-out, a partition in random groups of {sizes}",
-            holding.k_folds,
-            "groups",
-        ),
-        Scheme(
-            "stratified_lpocv",
-            "leave-{p}-out, a partition in groups of {sizes} with each {noun} spread "
-            "evenly",
-            _BY_CLASS,
-            "groups",
-        ),
-        Scheme(
-            "rlpocv",
-            "rebalanced leave-{p}-out, a partition in groups of {sizes} with each "
-            "{noun} spread evenly",
-            _BY_CLASS,
-            "groups",
-            rebalance="subsample",
-        ),
-        Scheme(
-            "leave_pair_out",
-            "leave-pair-out, {pairs} of records of different {unlike} held out",
-            pairs.unlike_pairs,
-            "pairs",
-            has_pairs=True,
-        ),
-        Scheme(
-            "tournament_leave_pair_out",
-            "tournament leave-pair-out, every pair of records held out and a record "
-            "scored by the pairs that it wins",
-            pairs.pairs_of_records,
-            "pairs",
-            ranks_by_wins=True,
-        ),
-        Scheme(
-            "montecarlo",
-            "a random {share} of the records held out",
-            holding.random_share,
-            "shares",
-            repeats=25,
-        ),
-        Scheme(
-            "bootstrap",
-            "a bootstrap sample to train on, the records not drawn held out",
-            holding.bootstrap_sample,
-            "samples",
-            repeats=100,
-        ),
-    )
+    row[0]: _read(row) for row in stored_rows("statcv.folds.schemes", "schemes.txt")[1:]
 }
 
 

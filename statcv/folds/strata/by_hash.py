@@ -154,11 +154,7 @@ class ByHash(Stratifier):
     key: HeldKey = field(default_factory=lambda: HeldKey.of(FROM_ENVIRONMENT))
     balanced: bool = False
     made_by: ClassVar[str] = "by_hash"
-
-    @property
-    def random(self) -> bool:
-        """The hash alone determines the fold."""
-        return False
+    random: ClassVar[bool] = False  # the hash alone determines the fold
 
     @property
     def only_for_folds(self) -> str:

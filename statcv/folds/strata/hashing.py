@@ -13,11 +13,14 @@ it over as a password, and keep it in the environment variable ``STATCV_KEY``.
 from __future__ import annotations
 
 import hashlib
+import hmac
+import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
+from importlib import resources
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -219,17 +222,12 @@ def pads(key: Key = FROM_ENVIRONMENT) -> tuple[bytes, bytes]:
 
 def _hashes(messages: Iterable[bytes], key: bytes | None) -> bytearray:
     """Return the 32-byte hashes of the messages, one after the other."""
+    keyed = hashlib.sha256() if key is None else hmac.new(key, digestmod="sha256")
     hashes = bytearray()
-    if key is None:
-        for message in messages:
-            hashes += hashlib.sha256(message).digest()
-        return hashes
-    inner, outer = (hashlib.sha256(pad).copy for pad in pads(key))
-    for message in messages:  # states that hold the pads are copied, not recomputed
-        first, second = inner(), outer()
-        first.update(message)
-        second.update(first.digest())
-        hashes += second.digest()
+    for message in messages:  # a state that holds the key is copied, not recomputed
+        one = keyed.copy()
+        one.update(message)
+        hashes += one.digest()
     return hashes
 
 
@@ -259,38 +257,25 @@ def check_k(k: int) -> int:
 # -- test vectors ---------------------------------------------------------------------
 
 
-_LONG, _OWN = b"\xaa" * 131, b"statcv"
+_TYPES: Final[dict[str, Callable[[str], Any]]] = {
+    "text": str,
+    "integer": int,
+    "float": float,
+    "decimal": Decimal,
+    "datetime": datetime.fromisoformat,
+}
 
-# (key, value, written form, HMAC-SHA-256 in hex, fold of 5); the first three: RFC 4231
-# fmt: off
-TEST_VECTORS: Final[tuple[tuple[bytes, Any, str, str, int], ...]] = (
-    (b"\x0b" * 20, "Hi There", "Hi There",
-     "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7", 2),
-    (b"Jefe", "what do ya want for nothing?", "what do ya want for nothing?",
-     "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843", 3),
-    (_LONG, "Test Using Larger Than Block-Size Key - Hash Key First",
-     "Test Using Larger Than Block-Size Key - Hash Key First",
-     "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54", 3),
-    (_OWN, "", "",
-     "e2f48b39446564eb42e9355deea783e43f5e5c8aee0b47cde22595968a0c84bc", 0),
-    (_OWN, " 007\t", "007",
-     "871b5ca23855a449224559908f0beb1d5f72f3c7267e37d6785e1b6c9ae9cae8", 1),
-    (_OWN, 7.0, "7",
-     "47b4bedbf5a0eeb8920ffb9d121301c9e3c46067ffb8cd6e72d6b12bba421805", 3),
-    (_OWN, -0.0, "0",
-     "95fa499086bb2bd8d392c73528d5bfaafda4d8855b75516890bf2ffaaeeb31a5", 0),
-    (_OWN, Decimal("2.50"), "2.5",
-     "d2ebfe54f3b4b2c05b0daabd8dd55fcfabf12a19bcb656694bb2d028d69d4908", 4),
-    (_OWN, 1e-7, "1e-07",
-     "ed89378797b235482761b72b5db050a70492d5414821c7979ad7b143116bc4ed", 1),
-    (_OWN, 2**60, "1152921504606846976",
-     "6dabe1176d993e2b6630c99c590814cc9a112656109df79c8b5414dcb2acaff0", 2),
-    (_OWN, datetime(1970, 1, 2, 23), "1970-01-02",
-     "f6af959e135ead24fef22a153d088c248bbeca3ceb659295fcd669498074d13f", 4),
-    (_OWN, "Ame\u0301lie O'Neil", "Amélie O'Neil",
-     "3d61fce61a9f8ee2dbdfeacd8847e148e9a97294b17905424a02685eaf64944d", 2),
-    (_OWN, "\u3000山田 太郎\xa0", "山田 太郎",
-     "85b95115edfa48686fe03f2909e70ab852c2e885a0bf21bb9d319778e0165be1", 4),
-    (_OWN, "👩\u200d⚕\ufe0f", "👩\u200d⚕\ufe0f",
-     "cb6bcfa2c4934eadff8d979b393a2a32a562d53e16844f6e53888256a83990fb", 0),
-)
+
+def _test_vectors() -> Iterator[tuple[bytes, Any, str, str, int]]:
+    """Yield key, value, written form, HMAC-SHA-256 in hex, and fold of 5, from a file.
+
+    The first three are those of RFC 4231.
+    """
+    file = resources.files("statcv.folds.strata").joinpath("test_vectors.json")
+    for row in json.loads(file.read_text("utf-8")):
+        value = _TYPES[row["type"]](row["value"])
+        key = bytes.fromhex(row["key"])
+        yield key, value, row["written"], row["hmac"], row["fold"]
+
+
+TEST_VECTORS: Final = tuple(_test_vectors())

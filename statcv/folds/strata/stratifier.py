@@ -16,17 +16,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv import errors
 from statcv.arguments import check_types
-from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    ColumnError,
-    DataError,
-    FoldWarning,
-    SchemeError,
-    suggestion,
-    warn,
-)
 from statcv.folds.strata.hashing import check_k
 from statcv.folds.strata.identifiers import INTEGERS, SEPARATOR, count_missing, written
 from statcv.folds.strata.meant_otherwise import warn_of_near_values, warn_of_no_repeats
@@ -96,7 +87,7 @@ class Cut(Printed):
     def of(self, frame: pd.DataFrame) -> Codes:
         """Return the unit of each record of these or other data; -1 for none."""
         if self.unknown:
-            raise SchemeError(self.unknown)
+            raise errors.SchemeError(self.unknown)
         return self.stratifier.units_of(frame, self)
 
 
@@ -180,12 +171,12 @@ def columns_of(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     """Return the columns, which must exist and have no missing values."""
     for name in columns:
         if name not in frame.columns:
-            raise ColumnError(
+            raise errors.ColumnError(
                 f"stratify={name!r} is not a column of the data."
-                + suggestion(name, map(str, frame.columns))
+                + errors.suggestion(name, map(str, frame.columns))
             )
         if count := count_missing(frame[name]):
-            raise DataError(
+            raise errors.DataError(
                 f"the stratifier {name!r} is missing in {count} of {len(frame)} "
                 "records, and what is missing has no fold; leave those rows out "
                 f"(data.dropna(subset=[{name!r}])), or give each a value of its own."
@@ -201,15 +192,15 @@ def written_of(
     for name in columns:
         if is_truth(chosen[name]):
             if not truth:
-                raise DataError(
+                raise errors.DataError(
                     f"stratify={name!r} is a column of truth values, which do not "
                     f"identify; by_value({name!r}) keeps each of the two whole."
                 )
             chosen = chosen.assign(**{name: chosen[name].astype(object).map(str)})
     try:
         return written(chosen)
-    except DataError as error:
-        raise DataError(f"stratify={' + '.join(columns)!r}: {error}") from None
+    except errors.DataError as error:
+        raise errors.DataError(f"stratify={' + '.join(columns)!r}: {error}") from None
 
 
 def is_truth(column: pd.Series[Any]) -> bool:
@@ -225,7 +216,7 @@ def check_units(
     """Refuse fewer values than folds; warn where one value is more than a fold."""
     n = int(counts.sum())
     if len(counts) < k:
-        raise SchemeError(
+        raise errors.SchemeError(
             f"{label} has {plural(len(counts), 'distinct value')}, which cannot fill "
             f"k={k} folds, since equal values are never split; use a smaller k."
         )
@@ -233,11 +224,11 @@ def check_units(
     if heavy:
         largest = int(counts.argmax())
         which = "the largest" if name is None else f"{label}={name(largest)}"
-        warn(
+        errors.warn(
             f"{plural(heavy, 'value')} of {label} {'has' if heavy == 1 else 'have'} "
             f"more than 1/{k} of the records: {which} has {counts[largest]} of {n}. "
             "Equal values are never split, so the folds differ in size.",
-            FoldWarning,
+            errors.FoldWarning,
         )
 
 
@@ -247,13 +238,13 @@ def names_of(columns: str | Sequence[str]) -> tuple[str, ...]:
     if not isinstance(names, (list, tuple)) or not all(
         isinstance(name, str) for name in names
     ):
-        raise ArgumentTypeError(
+        raise errors.ArgumentTypeError(
             f"columns must be a name or a list of names, not {columns!r}."
         )
     if not names:
-        raise ArgumentError("a stratifier needs a column; give its name.")
+        raise errors.ArgumentError("a stratifier needs a column; give its name.")
     if len(set(names)) < len(names):
-        raise ArgumentError(f"a column is named twice in {list(names)!r}.")
+        raise errors.ArgumentError(f"a column is named twice in {list(names)!r}.")
     return tuple(names)
 
 
@@ -293,16 +284,8 @@ class ByValue(Stratifier):
     """
 
     made_by: ClassVar[str] = "by_value"
-
-    @property
-    def random(self) -> bool:
-        """Values are allocated at random."""
-        return True
-
-    @property
-    def fixes_folds(self) -> bool:
-        """Whole values may be allocated to any fold."""
-        return False
+    random: ClassVar[bool] = True
+    fixes_folds: ClassVar[bool] = False  # whole values go to any fold
 
     def warn(self, frame: pd.DataFrame, named: bool = False) -> None:
         """Warn where no value is repeated, and of values that are nearly the same."""
@@ -358,7 +341,7 @@ def resolve_stratifier(stratify: Any, frame: pd.DataFrame) -> Stratifier:
         columns_of(frame, stratify.columns)
         return stratify
     if not isinstance(stratify, (str, list, tuple)):
-        raise ArgumentTypeError(
+        raise errors.ArgumentTypeError(
             "stratify must be the name of a column, a list of names, or one of "
             f"by_quantile, by_hash and by_value, not {type(stratify).__name__}; "
             "values go into a column of the data first."

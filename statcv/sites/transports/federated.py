@@ -7,12 +7,8 @@ and ended, is a process of its own, apart from that of a site.
 
 from __future__ import annotations
 
-import base64
 import datetime
-import io
-import json
 import os
-import selectors
 import socket
 import subprocess
 import sys
@@ -20,12 +16,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any, Final, NoReturn
-
-import numpy as np
 
 from statcv.errors import ArgumentError, MissingPackageError, SiteError
 from statcv.sites.transports.exchange import write
@@ -41,7 +36,6 @@ from statcv.words import listed
 
 WORKER: Final = Path(__file__).with_name("xgboost_worker.py")
 SECRET: Final = "STATCV_KEY"
-_PIECE: Final = 2**16
 LOCAL: Final = "localhost"
 MAX_SECONDS_TO_BEGIN: Final = 60.0  # seconds in which a server says that it begins
 # the first supported version, and the first that is not
@@ -72,28 +66,27 @@ class TreeProcess:
     Parameters
     ----------
     asked : dict
-        What it is to do, as values of JSON.
-    parts : bytes
-        What follows on its input.
+        What it is to do.
     """
 
-    def __init__(self, asked: dict[str, Any], *parts: bytes) -> None:
+    def __init__(self, asked: dict[str, Any]) -> None:
         known = {name: os.environ[name] for name in os.environ if name != SECRET}
-        self._popen = subprocess.Popen(
-            [sys.executable, str(WORKER)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**known, "OMP_NUM_THREADS": "1"},
-        )
-        self._held = b""
-        self.lines, self._asked = 0, 0
-        assert self._popen.stdin is not None
-        # A broken pipe shows when the process is read.
-        with suppress(BrokenPipeError):
-            for part in (json.dumps(asked).encode() + b"\n", *parts):
-                self._popen.stdin.write(part)
-            self._popen.stdin.flush()
+        self._pipe, theirs = Pipe()
+        with theirs:
+            self._popen = subprocess.Popen(
+                [sys.executable, str(WORKER), str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={**known, "OMP_NUM_THREADS": "1"},
+            )
+        self.said, self._asked = 0, 0
+        self._send(asked)
+
+    def _send(self, what: object) -> None:
+        with suppress(OSError):  # a process that has ended shows when it is heard
+            self._pipe.send(what)
 
     def hear(self, seconds: float) -> dict[str, Any] | None:
         """Return what the process says next; None if it has ended.
@@ -103,33 +96,22 @@ class TreeProcess:
         SilentError
             If it says nothing for this many seconds.
         """
-        assert self._popen.stdout is not None
-        place, until = self._popen.stdout.fileno(), time.monotonic() + seconds
-        with selectors.DefaultSelector() as selector:
-            selector.register(place, selectors.EVENT_READ)
-            while b"\n" not in self._held:
-                left = until - time.monotonic()
-                if left <= 0 or not selector.select(left):
-                    raise SilentError
-                piece = os.read(place, _PIECE)
-                if not piece:
-                    return None
-                self._held += piece
-        line, _, self._held = self._held.partition(b"\n")
-        said = dict(json.loads(line))
+        try:
+            if not self._pipe.poll(seconds):
+                raise SilentError
+            said: dict[str, Any] = self._pipe.recv()
+        except (EOFError, OSError):
+            return None
         if said["is"] == "alive":
             self._asked -= 1
         else:
-            self.lines += 1
+            self.said += 1
         return said
 
     def ask(self) -> None:
-        """Ask whether it is alive, which is answered on its output."""
-        assert self._popen.stdin is not None
+        """Ask whether it is alive, which it answers."""
         self._asked += 1
-        with suppress(OSError, ValueError):  # if it has ended
-            self._popen.stdin.write(b"?")
-            self._popen.stdin.flush()
+        self._send("?")
 
     @property
     def answers(self) -> bool:
@@ -152,12 +134,9 @@ class TreeProcess:
         self._popen.wait()
 
     def close(self) -> None:
-        """End it, and close its pipes."""
+        """End it, and close its pipe."""
         self.end()
-        for pipe in (self._popen.stdin, self._popen.stdout):
-            with suppress(OSError):
-                if pipe is not None:
-                    pipe.close()
+        self._pipe.close()
 
 
 # ---- the server ----
@@ -206,19 +185,17 @@ class Server:
         Such as ``"trees.example.org:9091"``.
     certificates : Path
         Folder with ``rootCA.pem``, ``client.crt`` and ``client.key``.
+
+    Raises
+    ------
+    ArgumentError
+        If one of these files is missing.
     """
 
     address: str
     certificates: Path
 
-    def check(self) -> None:
-        """Check that there are the files of keys and certificates.
-
-        Raises
-        ------
-        ArgumentError
-            If one is missing.
-        """
+    def __post_init__(self) -> None:
         check_files(self.certificates, "rootCA.pem", "client.crt", "client.key")
 
 
@@ -256,17 +233,13 @@ def serving(sites: int, certificates: Path, port: int) -> Iterator[TreeProcess]:
     check_files(certificates, "rootCA.pem", "server.crt", "server.key")
     folder = str(certificates.resolve())
     asked = {"do": "serve", "sites": sites, "port": port, "certificates": folder}
-    process = TreeProcess(asked)
-    try:
-        try:
+    with closing(TreeProcess(asked)) as process:
+        said = None
+        with suppress(SilentError):
             said = process.hear(MAX_SECONDS_TO_BEGIN)
-        except SilentError:
-            said = None
         if said is None or said["is"] != "serving":
             raise SiteError(f"the federated server cannot begin at port {port}.")
         yield process
-    finally:
-        process.close()
 
 
 def free_port() -> int:
@@ -276,13 +249,10 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
-UTC: Final = datetime.timezone.utc
-DAY: Final = datetime.timedelta(days=1)
-ROOT, SERVER, CLIENT = "rootCA", "server", "client"
-
-
 def make_certificates(folder: Path, host: str) -> None:
-    """Make a root, and the keys and certificates of a server and of all its clients.
+    """Make the key that a server and its clients share, and their certificate.
+
+    The certificate is its own root, so that nobody without the key is greeted.
 
     Parameters
     ----------
@@ -296,36 +266,23 @@ def make_certificates(folder: Path, host: str) -> None:
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.x509.oid import NameOID
 
-    root, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(UTC)
-
-    def named(name: str) -> x509.Name:
-        return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-
-    def signed(name: str, key: Any, *more: x509.ExtensionType) -> bytes:
-        authority = x509.BasicConstraints(ca=name == ROOT, path_length=None)
-        made = (
-            x509.CertificateBuilder(named(ROOT), named(name), key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - DAY)
-            .not_valid_after(now + DAY)
-            .add_extension(authority, critical=True)
-        )
-        for one in more:
-            made = made.add_extension(one, critical=False)
-        certificate = made.sign(root, hashes.SHA256())
-        return bytes(certificate.public_bytes(serialization.Encoding.PEM))
-
-    write(folder / f"{ROOT}.pem", signed(ROOT, root), OWN)
-    where = x509.SubjectAlternativeName([x509.DNSName(host)])
-    for name, more in ((SERVER, [where]), (CLIENT, [])):
-        key = ec.generate_private_key(ec.SECP256R1())
-        write(folder / f"{name}.crt", signed(name, key, *more), OWN)
-        held = key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-        write(folder / f"{name}.key", held, OWN)
+    key, day = ec.generate_private_key(ec.SECP256R1()), datetime.timedelta(days=1)
+    now = datetime.datetime.now(datetime.timezone.utc)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
+    made = x509.CertificateBuilder(name, name, key.public_key())
+    made = made.serial_number(x509.random_serial_number())
+    made = made.not_valid_before(now - day).not_valid_after(now + day)
+    made = made.add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), False)
+    made = made.add_extension(x509.BasicConstraints(True, path_length=None), True)
+    encoding = serialization.Encoding.PEM
+    certificate = made.sign(key, hashes.SHA256()).public_bytes(encoding)
+    secret = key.private_bytes(
+        encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    for file in ("rootCA.pem", "server.crt", "client.crt"):
+        write(folder / file, certificate, OWN)
+    for file in ("server.key", "client.key"):
+        write(folder / file, secret, OWN)
 
 
 # ---- growing ----
@@ -396,12 +353,10 @@ class Grower:
             If a site is gone, or is not there in time; it is named if it is known.
         """
         need_plugin()
-        self.server.check()
         folder = self.server.certificates
-        parts = [_saved(one) for one in job.arrays]
         asked = {
             "do": "grow",
-            "arrays": [len(part) for part in parts],
+            "arrays": job.arrays,
             "bins": numbers_of_bins(job.records.plan),
             "parameters": parameters_of(job.records.plan.model),
             "rounds": job.records.plan.model["rounds"],
@@ -410,12 +365,9 @@ class Grower:
             "sites": len(job.sites),
             "rank": job.sites.index(job.site),
         }
-        process = TreeProcess(asked, *parts)
-        self.together.processes[job.site] = process
-        try:
+        with closing(TreeProcess(asked)) as process:
+            self.together.processes[job.site] = process
             return self._grown(process, job)
-        finally:
-            process.close()
 
     def _grown(self, process: TreeProcess, job: Job) -> list[bytes]:
         """Return what the process has grown, or raise who keeps it from that."""
@@ -430,7 +382,7 @@ class Grower:
             elif said["is"] == "failed":
                 self._lose(f"site {job.site} cannot grow trees ({said['why']})")
             elif said["is"] == "grown":
-                return [base64.b64decode(one) for one in said["trees"]]
+                return list(said["trees"])
             else:
                 begun |= said["is"] == "together"
 
@@ -475,9 +427,3 @@ def growing_here(sites: Sequence[str]) -> Iterator[dict[str, Grower]]:
                 )
                 for site in sites
             }
-
-
-def _saved(array: Any) -> bytes:
-    file = io.BytesIO()
-    np.save(file, np.ascontiguousarray(array), allow_pickle=False)
-    return file.getvalue()

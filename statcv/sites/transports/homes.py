@@ -144,18 +144,10 @@ class Home:
         lines = "".join(entry.to_line() for entry in entries)
         write(self.log, lines.encode(), OWN)
 
-    def trees(self) -> list[bytes] | None:
-        """Return the trees of all fits, or None if they are not yet grown."""
-        return read_trees(self.own / TREES_FILE)
-
     def keep_trees(self, trees: Sequence[bytes]) -> None:
         """Write the trees."""
         told = {"trees": [base64.b64encode(one).decode() for one in trees]}
         write(self.own / TREES_FILE, _json(told), OWN)
-
-    def ledger(self) -> Ledger:
-        """Return the ledger, which all plans of the home share."""
-        return read_ledger(self.folder)
 
     def keep_ledger(self, ledger: Ledger) -> None:
         """Write the ledger."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
-
-from threadpoolctl import threadpool_limits
 
 from statcv.errors import ExchangeError
 from statcv.formula import as_frame
@@ -19,6 +17,7 @@ from statcv.sites.plan import SitesPlan
 from statcv.sites.progress import Phase
 from statcv.sites.site import Site
 from statcv.sites.transports.exchange import COORDINATOR, Exchange
+from statcv.sites.transports.federated import growing_here
 from statcv.sites.transports.homes import locked
 from statcv.sites.transports.parties import (
     CoordinatorParty,
@@ -86,21 +85,15 @@ def done(steps: Sequence[Callable[[], T]], together: bool) -> list[T]:
     """Return what the steps of sites give, taken together or one after the other."""
     if not together:
         return [step() for step in steps]
-    # each step sets the number of threads of this process, and sets it back
-    with threadpool_limits(1), ThreadPoolExecutor(len(steps)) as pool:
+    with ThreadPoolExecutor(len(steps)) as pool:
         return list(pool.map(lambda step: step(), steps))
 
 
-@contextmanager
-def growers(plan: SitesPlan, sites: Mapping[str, Any]) -> Iterator[Mapping[str, Grow]]:
+def growers(
+    plan: SitesPlan, sites: Mapping[str, Any]
+) -> AbstractContextManager[Mapping[str, Grow]]:
     """Return what grows the trees of each site on this machine, if the plan has any."""
-    if not plan.grown:
-        yield {}
-        return
-    from statcv.sites.transports.federated import growing_here
-
-    with growing_here(list(sites)) as made:
-        yield made
+    return growing_here(list(sites)) if plan.grown else nullcontext({})
 
 
 class Directory:

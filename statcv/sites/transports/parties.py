@@ -35,7 +35,7 @@ from statcv.sites.transports.exchange import (
     waiting,
     write,
 )
-from statcv.sites.transports.homes import Home, read_ledger
+from statcv.sites.transports.homes import TREES_FILE, Home, read_ledger, read_trees
 from statcv.sites.trees import DroppedOutError, Grow, Job
 from statcv.words import listed
 
@@ -458,7 +458,8 @@ class SiteParty:
         if self._site is not None:
             return self._site
         home = self.home
-        site = Site(home.party, home.plan, self.read(), home.ledger(), self._grown)
+        ledger = read_ledger(home.folder)
+        site = Site(home.party, home.plan, self.read(), ledger, self._grown)
         for entry in self.entries:
             again = site.step(entry.received)
             if again != entry.sent:
@@ -472,7 +473,7 @@ class SiteParty:
 
     def _grown(self, job: Job) -> Sequence[bytes]:
         """Return the trees that the site keeps, or grow and keep them."""
-        kept = self.home.trees()
+        kept = read_trees(self.home.own / TREES_FILE)
         if kept is not None:
             return kept
         if self.grow is None:

@@ -20,8 +20,8 @@ from statcv.errors import SiteError
 from statcv.formula import as_frame
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.plan import SitesPlan
-from statcv.sites.records import columns_read
 from statcv.sites.site import NO_SERVER
+from statcv.sites.site_records import columns_read
 from statcv.sites.transports.homes import OWN, Home
 from statcv.sites.transports.parties import SiteParty
 

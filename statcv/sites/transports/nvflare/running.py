@@ -25,7 +25,7 @@ from statcv.errors import ArgumentError, SiteError
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.disclosure import check_records
 from statcv.sites.plan import SitesPlan
-from statcv.sites.records import read_records
+from statcv.sites.site_records import read_records
 from statcv.sites.transports.homes import Home
 from statcv.sites.transports.nvflare import jobs
 from statcv.sites.transports.nvflare.provisioning import (

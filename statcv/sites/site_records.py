@@ -11,7 +11,7 @@ import hmac
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -55,14 +55,10 @@ class SiteRecords:
     digest : numpy.ndarray of uint64, shape (n,), or None
         Keyed digest of each record's identifier, if folds are made by hash; it never
         leaves the site.
-    dropped : numpy.ndarray of bool, shape (k, n)
-        Whether a record is dropped from the training set of a fold for balance.
     frame : pandas.DataFrame
         The rows, with agreed levels as categories.
     labels : pandas.Index
         Labels of the rows in the data.
-    n_given : int
-        Number of rows of the data, including incomplete ones.
     checksum : str
         Keyed digest of the data, which is sent.
     secret : bytes
@@ -76,10 +72,8 @@ class SiteRecords:
     fold: Numbers
     unit: Numbers
     digest: NDArray[np.uint64] | None
-    dropped: NDArray[np.bool_]
     frame: pd.DataFrame
     labels: pd.Index[Any]
-    n_given: int
     checksum: str
     secret: bytes
 
@@ -87,6 +81,29 @@ class SiteRecords:
     def n(self) -> int:
         """Number of records."""
         return len(self.y)
+
+    @cached_property
+    def dropped(self) -> NDArray[np.bool_]:
+        """Whether each fold's training set drops a record for balance, shape (k, n).
+
+        The last in the order of a hash are dropped.
+        """
+        dropped = np.zeros((self.plan.k, self.n), dtype=bool)
+        if not self.plan.rebalance:
+            return dropped
+        digest = self.digest
+        if digest is None:
+            rng = np.random.default_rng(site_seed(self.plan, self.site, "drops"))
+            digest = rng.permutation(self.n).astype(np.uint64)
+        for number in range(self.plan.k):
+            order = digest * _MIX * np.uint64(2 * number + 1)
+            trained = self.fold != number
+            members = [np.flatnonzero(trained & (self.y == code)) for code in (0, 1)]
+            least = min(map(len, members))
+            for own in members:
+                last = np.argsort(order[own], kind="stable")[least:]
+                dropped[number, own[last]] = True
+        return dropped
 
     @cached_property
     def training(self) -> Floats:
@@ -142,7 +159,6 @@ def read_records(plan: SitesPlan, data: Any, site: str) -> SiteRecords:
         )
     rows = frame.iloc[kept].reset_index(drop=True)
     fold, strata = folds_of_records(plan, rows, y, site)
-    digest = identifiers_of(plan, rows)
     unit = np.arange(len(y)) if strata is None else strata.codes
     return SiteRecords(
         plan=plan,
@@ -151,11 +167,9 @@ def read_records(plan: SitesPlan, data: Any, site: str) -> SiteRecords:
         y=y,
         fold=fold,
         unit=np.unique(unit, return_inverse=True)[1].astype(np.intp),
-        digest=digest,
-        dropped=dropped_for_balance(plan, digest, y, fold, site),
+        digest=identifiers_of(plan, rows),
         frame=coded.iloc[kept].reset_index(drop=True),
         labels=frame.index[kept],
-        n_given=len(frame),
         checksum=_digest(plan, coded, site, "checksum").hex()[:32],
         secret=_digest(plan, coded, site, "secret"),
     )
@@ -236,16 +250,10 @@ def _design(
     for name in plan.levels:
         if name in whole:
             whole[name] = pd.Categorical(whole[name], categories=plan.levels[name])
-    design = quietly(
-        lambda: make_design(
-            plan.formula,
-            whole,
-            scope=SCOPE,
-            positive=plan.levels[plan.outcome][1] if plan.binary else None,
-        ),
-        site,
-        f"the formula {plan.formula!r} cannot be evaluated",
-    )
+    positive = plan.levels[plan.outcome][1] if plan.binary else None
+    make = partial(make_design, plan.formula, whole, scope=SCOPE, positive=positive)
+    what = f"the formula {plan.formula!r} cannot be evaluated"
+    design = quietly(make, site, what)
     if design.names != plan.columns:
         raise SiteError(
             f"site {site}: the design has other columns than the plan; all sites need "
@@ -339,29 +347,15 @@ def folds_of_records(
         )
     stratifier = plan.stratifier
     if stratifier is None:
-        kind = "binary" if plan.binary else "continuous"
-        made = make_plan(
-            "stratified_kfold" if plan.binary else "kfold",
-            y.astype(np.intp) if plan.binary else y,
-            kind,
-            k=plan.k,
-            seed=site_seed(plan, site),
-        )
+        random, kind = "kfold", "continuous"
+        if plan.binary:
+            random, kind = "stratified_kfold", "binary"
+        made = make_plan(random, y, kind, k=plan.k, seed=site_seed(plan, site))
     else:
         check_key(plan, site)
-        made = quietly(
-            lambda: make_plan(
-                "kfold",
-                y,
-                "continuous",
-                k=plan.k,
-                stratify=stratifier,
-                data=frame,
-                seed=plan.seed,
-            ),
-            site,
-            f"{plural(plan.k, 'fold')} cannot be made of {plan.stratify['sentence']}",
-        )
+        what = f"{plural(plan.k, 'fold')} cannot be made of {plan.stratify['sentence']}"
+        make = partial(make_plan, "kfold", y, "continuous", k=plan.k, seed=plan.seed)
+        made = quietly(partial(make, stratify=stratifier, data=frame), site, what)
     fold = np.empty(len(frame), dtype=np.intp)
     for number in range(plan.k):
         fold[made.test(number)] = number
@@ -397,31 +391,6 @@ def identifiers_of(plan: SitesPlan, frame: pd.DataFrame) -> NDArray[np.uint64] |
     if not isinstance(stratifier, ByHash):
         return None
     return keyed_digest(frame[list(stratifier.columns)], stratifier.key.reveal())
-
-
-def dropped_for_balance(
-    plan: SitesPlan,
-    digest: NDArray[np.uint64] | None,
-    y: Floats,
-    fold: Numbers,
-    site: str,
-) -> NDArray[np.bool_]:
-    """Return who is dropped from each training set: the last in the order of a hash."""
-    dropped = np.zeros((plan.k, len(y)), dtype=bool)
-    if not plan.rebalance:
-        return dropped
-    if digest is None:
-        rng = np.random.default_rng(site_seed(plan, site, "drops"))
-        digest = rng.permutation(len(y)).astype(np.uint64)
-    for number in range(plan.k):
-        order = digest * _MIX * np.uint64(2 * number + 1)
-        trained = fold != number
-        members = [np.flatnonzero(trained & (y == code)) for code in (0, 1)]
-        least = min(map(len, members))
-        for own in members:
-            last = np.argsort(order[own], kind="stable")[least:]
-            dropped[number, own[last]] = True
-    return dropped
 
 
 def test_vectors() -> pd.DataFrame:

@@ -17,15 +17,13 @@ from scipy.special import expit, logit
 
 from statcv.errors import ModelError
 from statcv.metrics import midrank
-from statcv.sites.cells import Cells, packed
+from statcv.sites.cells import Arrays, Cells, Floats, packed
 from statcv.sites.plan import SitesPlan
-from statcv.sites.records import SiteRecords
+from statcv.sites.site_records import SiteRecords
 
 if TYPE_CHECKING:
     from statcv.sites.progress import Progress
 
-Floats = NDArray[np.float64]
-Arrays = dict[str, NDArray[Any]]
 
 MAX_RECALIBRATION_STEPS: Final = 10  # largest number of steps of the recalibration
 
@@ -230,24 +228,29 @@ def held_moments(records: SiteRecords, fits: Predictor) -> Floats:
     return np.array([eta.sum(), eta @ eta])
 
 
+def losses_of(plan: SitesPlan, eta: Floats, y: Floats) -> dict[str, Floats]:
+    """Return the losses of held-out records, and what else is summed in each fold."""
+    if plan.binary:
+        p = expit(eta)
+        log_loss = np.logaddexp(0, eta) - y * eta
+        return {"brier": (y - p) ** 2, "log_loss": log_loss, "predicted": p}
+    errors = {"mse": (y - eta) ** 2, "mae": np.abs(y - eta)}
+    return {**errors, "predicted": eta, "observed": y, "observed_squared": y**2}
+
+
 def loss_names(plan: SitesPlan) -> tuple[str, ...]:
     """Return the sums over held-out records that a site sends, for each fold."""
-    if plan.binary:
-        return ("brier", "log_loss", "predicted")
-    return ("mse", "mae", "predicted", "observed", "observed_squared")
+    return tuple(losses_of(plan, np.zeros(0), np.zeros(0)))
 
 
 def losses(records: SiteRecords, fits: Predictor) -> Floats:
     """Return the sums of :func:`loss_names` in each fold, shape (k, names)."""
-    eta, y = fits.held_out(records), records.y
-    if records.plan.binary:
-        p = expit(eta)
-        log_loss = np.logaddexp(0, eta) - y * eta
-        columns = [(y - p) ** 2, log_loss, p]
-    else:
-        columns = [(y - eta) ** 2, np.abs(y - eta), eta, y, y**2]
-    k = records.plan.k
-    return np.column_stack([np.bincount(records.fold, one, k) for one in columns])
+    plan, each = (
+        records.plan,
+        losses_of(records.plan, fits.held_out(records), records.y),
+    )
+    sums = [np.bincount(records.fold, one, plan.k) for one in each.values()]
+    return np.column_stack(sums)
 
 
 def training_moments(records: SiteRecords, fits: SummedFits) -> Floats:
@@ -348,17 +351,8 @@ class RecalibrationFit:
         own = expit(self.alone + eta)
         both = expit(self.intercept + self.slope * eta)
         w, r = both * (1 - both), y - both
-        return np.array(
-            [
-                (y - own).sum(),
-                (own * (1 - own)).sum(),
-                r.sum(),
-                r @ eta,
-                w.sum(),
-                w @ eta,
-                w @ eta**2,
-            ]
-        )
+        of_own = [(y - own).sum(), (own * (1 - own)).sum()]
+        return np.array([*of_own, r.sum(), r @ eta, w.sum(), w @ eta, w @ eta**2])
 
     def advance(self, totals: Floats) -> None:
         """Make a Newton step of both fits."""
