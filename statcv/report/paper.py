@@ -18,10 +18,10 @@ from statcv.inference.paired.contrasts import ADJUSTED
 from statcv.metrics import Metric
 from statcv.report.facts import outcome_level, resampling
 from statcv.report.parts import Cited, plain_text
+from statcv.results.by_group import group_table
 from statcv.results.comparison.comparison import subtracted
-from statcv.results.groups import group_table
+from statcv.results.estimating import is_bootstrap
 from statcv.results.pooling import Pooled, over_imputations, pooled_table
-from statcv.results.refits import is_bootstrap
 from statcv.results.refittable import Refittable
 from statcv.results.writing.export import INDENT, PaperTable
 from statcv.tables import check_digits, column

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,61 +13,31 @@ from numpy.typing import NDArray
 
 from statcv import arguments, inference
 from statcv.engine import Held, Setup
-from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    CoefficientError,
-    NotTunedError,
-)
+from statcv.errors import ArgumentTypeError, CoefficientError, NotTunedError
 from statcv.folds import FoldPlan
 from statcv.folds.audit import Audit, mean_model_auroc
 from statcv.formula import Design, caller_scope
+from statcv.inference.estimates import no_skill as without_skill
 from statcv.inference.estimates.constants import constants_of
-from statcv.inference.estimates.groups import groups_of, joined_groups
-from statcv.inference.estimates.monte_carlo import MonteCarlo, monte_carlo
-from statcv.inference.estimates.no_skill import (
-    NoSkill,
-    Rivals,
-    is_suspect,
-    mean_model_hand_till,
-    no_skill,
-    no_skill_table,
-)
-from statcv.inference.meta.clustered_calibration import (
-    ClusteredCalibration,
-    clustered_calibration,
-)
-from statcv.inference.refits.corrected_calibration import (
-    CorrectedCalibration,
-    corrected_calibration,
-)
-from statcv.inference.refits.jackknife import Jackknife
-from statcv.inference.refits.optimism import (
-    OptimismCorrected,
-    OptimismTable,
-    optimism_corrected,
-)
+from statcv.inference.estimates.no_skill import NoSkill, Rivals
 from statcv.inference.refits.refitting import scores_of
 from statcv.metrics import Metric
 from statcv.models import Model
 from statcv.models.thresholds import ThresholdedFit
 from statcv.models.tuning import TunedFit
-from statcv.results import groups, permutations, tables
-from statcv.results import tidy as tidying
+from statcv.results import by_group, corrections, estimating, permutations, tables
+from statcv.results import drop1 as deletions
+from statcv.results import stability as stabilities
+from statcv.results import tidy as broom
 from statcv.results.call import Call
 from statcv.results.final import FullModel
-from statcv.results.refits import Refits, Running, jackknife, named_estimate
+from statcv.results.refits import Refits
 from statcv.results.selection import SelectionTable, selected
-from statcv.results.stability import Stability, stability
-from statcv.results.summary import Summary
+from statcv.results.wording import text
 from statcv.results.wording.in_words import lines_in_words, rows_in_words, short_text
-from statcv.results.wording.text import summarise, with_optimism
 from statcv.results.writing.export import Exports, PaperTable
 from statcv.sensitivity import Sensitivity
 from statcv.tables import Table, Values, labels_of
-
-if TYPE_CHECKING:
-    from statcv.results.drop1 import Drop1
 
 UNCHANGED = object()
 
@@ -151,6 +121,32 @@ class CVResult(Exports):
         setup = Setup(self.design, self.plan, self.learner, self.seed, self.weights)
         rule = getattr(self.call, "new_levels", setup.new_levels)
         return Refits(replace(setup, new_levels=rule), self.threshold)
+
+    # ---- what is computed on request: functions whose first argument is a result ----
+
+    estimate = estimating.estimate
+    monte_carlo = estimating.monte_carlo
+    jackknife = estimating.jackknife
+    metrics = tables.metrics
+    compare_groups = by_group.compare_groups
+    heterogeneity = by_group.heterogeneity
+    clustered_calibration = by_group.clustered_calibration
+    test = permutations.test
+    null_distribution = permutations.null_distribution
+    null_bias = permutations.null_bias
+    optimism_corrected = corrections.optimism_corrected
+    corrected_calibration = corrections.corrected_calibration
+    stability = stabilities.stability
+    summary = text.summary
+    tidy = broom.tidy
+    glance = broom.glance
+    augment = broom.augment
+    drop1 = deletions.drop1
+
+    def _metric(self, name: str | Metric | None) -> Metric:
+        """Return the metric of a name; the headline metric unless one is given."""
+        own = self.chosen_metrics[0]
+        return own if name is None else inference.metric_of(self, name)
 
     # ---- predictions, folds, coefficients ----
 
@@ -348,632 +344,12 @@ class CVResult(Exports):
         """
         return tables.learning_table(self.plan, self.held)
 
-    # ---- in the words of R ----
-
-    def tidy(self, level: float = 0.95) -> pd.DataFrame:
-        """Return the coefficients of the fit to all rows, as ``tidy`` of R's broom.
-
-        There is one row per coefficient. The columns are ``term``, ``estimate``,
-        ``std.error``, ``statistic``, ``p.value``, ``conf.low`` and ``conf.high``, and
-        ``fold.min`` and ``fold.max``, the range of the estimate over folds. Standard
-        errors are those of R's ``glm``, ``lm`` and ``coxph``, and the intervals are
-        Wald's. They are not cross-validated.
-
-        Parameters
-        ----------
-        level : float, default 0.95
-            Confidence level of the intervals.
-
-        Raises
-        ------
-        CoefficientError
-            If the model has no coefficients.
-
-        Warns
-        -----
-        StatcvWarning
-            If there are no standard errors, for example because the model is penalised
-            or records are clustered or weighted; they are then NaN.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
-        >>> res.tidy()[["term", "estimate", "p.value"]].round(3)
-                term  estimate  p.value
-        0  Intercept   -11.602    0.006
-        1        GPA     3.063    0.012
-        2        PSI     2.338    0.025
-        """
-        return tidying.tidy(self, level)
-
-    def glance(self, level: float = 0.95) -> pd.DataFrame:
-        """Return one row that describes the result, as ``glance`` of R's broom.
-
-        The columns are ``nobs``, ``model``, ``scheme``, ``folds``, ``repeats``; the
-        headline, ``metric`` and ``how``, with ``estimate``, ``conf.low`` and
-        ``conf.high``; and the other metrics by their names, such as ``brier``,
-        ``brier.low`` and ``brier.high``.
-
-        Parameters
-        ----------
-        level : float, default 0.95
-            Confidence level of the intervals.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
-        >>> res.glance()[["nobs", "metric", "estimate"]].round(3)
-           nobs metric  estimate
-        0    32  auroc     0.833
-        """
-        return tidying.glance(self, level)
-
-    def augment(self) -> pd.DataFrame:
-        """Return the data with held-out predictions, as ``augment`` of R's broom.
-
-        There is one row per record and repeat, in the order of the data; rows that were
-        omitted are absent. After the columns of the data come ``.repeat``, ``.fold``,
-        ``.observed``, ``.fitted``, the held-out prediction (several classes: one column
-        each), and ``.resid``, the difference of the two.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
-        >>> res.augment()[["GPA", ".observed", ".fitted"]].head(1).round(3)
-            GPA  .observed  .fitted
-        0  2.66          0    0.041
-        """
-        return tidying.augment(self)
-
-    def drop1(
-        self,
-        metric: str | Metric | None = None,
-        *,
-        how: str | None = None,
-        test: str | None = None,
-        level: float = 0.95,
-    ) -> Drop1:
-        """Return the performance without each term of the formula, as R's ``drop1``.
-
-        The model is refitted without the term on the same folds, and compared with that
-        of the whole formula by :func:`statcv.compare`. A term that is part of an
-        interaction is not dropped before that. The p-values are not adjusted for their
-        number.
-
-        Parameters
-        ----------
-        metric : str, optional
-            Name of the metric; the headline metric unless given.
-        how, test, level
-            As in :func:`statcv.compare`.
-
-        Returns
-        -------
-        Drop1
-            One row per term with the difference, its interval and p-value, and for an
-            unpenalised likelihood the likelihood-ratio test.
-
-        Raises
-        ------
-        ModelError, FormulaError
-            If the predictions come from other software, or there is no term to drop.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
-        >>> found = res.drop1("brier")
-        >>> found.table[["term", "estimate", "difference", "lr_p"]].round(3)
-             term  estimate  difference   lr_p
-        0  <none>     0.151         NaN    NaN
-        1     GPA     0.191        0.04  0.003
-        2     PSI     0.171        0.02  0.013
-        """
-        arguments.check_types(CVResult.drop1, locals())
-        from statcv.results.drop1 import drop1
-
-        return drop1(self, self._metric(metric), how, test, level)
-
-    # ---- estimates ----
-
-    def estimate(
-        self,
-        metric: str | Metric | None = None,
-        how: str | None = None,
-        level: float = 0.95,
-        interval: str | None = None,
-        *,
-        seed: int | np.random.Generator | None = None,
-        n_jobs: int | None = None,
-        progress: bool | None = None,
-    ) -> inference.Estimate:
-        """Estimate a metric, with a confidence interval.
-
-        Parameters
-        ----------
-        metric : str, optional
-            Name of the metric; the headline metric unless given.
-        how : {"pooled", "per_fold", "paired", ".632", ".632+"}, optional
-            Way in which held-out predictions are combined. ``"pooled"`` computes the
-            metric from those of all folds, ``"per_fold"`` averages it over folds, and
-            ``"paired"`` (auROC, concordance, calibration slope) compares only records
-            that were both absent from the training set of one fit. ``".632"`` and
-            ``".632+"`` need ``scheme="bootstrap"``. Unless given, rank metrics are
-            paired if the scheme compares pairs, as ``rloocv`` does, and per fold if
-            every fold has both classes; under ``montecarlo`` and ``bootstrap`` all
-            metrics are per fold; otherwise they are pooled.
-        level : float, default 0.95
-            Confidence level of the interval.
-        interval : str, optional
-            Method of the interval. The default makes no refits and depends on scheme,
-            metric, outcome and family of the model, not on the number of records:
-            ``"infinitesimal_jackknife"`` for a model with a likelihood, which counts
-            the variation of the fits to first order; otherwise
-            ``"corrected_influence"`` for rank metrics, ``"corrected_t"`` for other
-            means over folds, ``"curve"`` for the distances of a calibration curve, and
-            ``"records"`` or ``"influence"``.
-
-            Others without refits: ``"delong"`` and ``"logit"`` (the same on the logit
-            scale) for auROC, ``"pairs"`` for paired estimates, ``"bootstrap"`` and
-            ``"bca"``. An auROC of exactly 1 or 0 has an exact bound from disjoint
-            pairs, except for a 0 that the training means alone produce, as under
-            ``loocv``.
-
-            With refits, which also count the variability of the fits: ``"jackknife"``,
-            ``"jackknife_logit"``, ``"corrected_jackknife"`` for auROC, and
-            ``"nested_cv"`` for a mean over records under k folds.
-        seed : int, numpy.random.Generator or None
-            Seed for intervals that use random draws; the seed of the result if None.
-        n_jobs, progress
-            Number of processes and progress bar for refits, as in :func:`statcv.cv`.
-
-        Returns
-        -------
-        Estimate
-            The estimate with its interval; ``float`` of it is the estimate alone.
-
-        Raises
-        ------
-        MetricError
-            If the metric is unknown, or not available for the outcome or the scheme.
-
-        Warns
-        -----
-        CostWarning, UndefinedMetricWarning
-            If refits will take long (given before they start), or the metric is
-            undefined in some folds or repeats, with their number.
-
-        References
-        ----------
-        Efron & Tibshirani (1997), JASA 92:548 (.632 and .632+); DeLong, DeLong &
-        Clarke-Pearson (1988), Biometrics 44:837; LeDell, Petersen & van der Laan
-        (2015), Electron. J. Stat. 9:1583; Nadeau & Bengio (2003), Mach. Learn. 52:239;
-        Bates, Hastie & Tibshirani (2023), JASA 119:1434; Wager, Hastie & Efron (2014),
-        JMLR 15:1625.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
-        >>> print(res.estimate("auroc"))
-        auROC 0.83 (95% CI 0.57 to 0.98)
-        >>> round(float(res.estimate("brier", how="pooled")), 3)
-        0.151
-        """
-        arguments.check_types(CVResult.estimate, locals())
-        running = self._running(seed, n_jobs, progress)
-        chosen = self._metric(metric)
-        return named_estimate(self, chosen, how, level, interval, running)
-
-    def metrics(self, level: float = 0.95, *, by: Any = None) -> pd.DataFrame:
-        """Return a table of all metrics in every available form, one row per metric.
-
-        The columns are ``metric``, ``how``, ``estimate`` with ``lower`` and ``upper``,
-        ``interval`` (the method, or ``"none"`` with the reason), ``no_skill``, and the
-        metric in each form, ``pooled``, ``per_fold`` and ``paired``, with its standard
-        deviation over repeats or folds and the number of folds in which it is
-        undefined.
-
-        Parameters
-        ----------
-        level : float, default 0.95
-            Confidence level of the intervals.
-        by : str or array-like, optional
-            Grouping of the records: a column of the data, or one value per row of it;
-            True for the one that ``validate(by=)`` named.
-            The table then has one row per metric and group, computed from the records
-            of that group alone. With the column that defined the folds this is
-            internal-external validation.
-
-        Warns
-        -----
-        UndefinedMetricWarning
-            If a metric is undefined in some folds, repeats or groups, with their
-            number.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
-        >>> res.metrics()[["metric", "estimate", "how"]].head(2).round(3)
-          metric  estimate       how
-        0  auroc     0.833  per_fold
-        1  auprc     0.734    pooled
-        """
-        if by is None:
-            return tables.metrics_table(self, level)
-        codes = groups_of(self, by)
-        return groups.group_table(self.scores, self.chosen_metrics, codes, level)
-
-    def compare_groups(
-        self,
-        metric: str | Metric | None = None,
-        *,
-        by: Any = None,
-        reference: Any = None,
-        level: float = 0.95,
-    ) -> pd.DataFrame:
-        """Return differences of the metrics between groups of the records.
-
-        There is one row per metric and pair of groups. The columns are ``metric``,
-        ``first``, ``second``, ``how``, ``difference`` (second minus first), ``se``,
-        ``lower``, ``upper``, ``statistic``, ``p``, ``p_holm`` and ``p_bh``, adjusted
-        for the number of pairs, and ``interval``, the method, or ``"none"`` with the
-        reason. The variance counts the covariance of groups that the same fits predict,
-        or that share clusters. :func:`statcv.plots.plot_groups` draws the estimates and
-        the differences.
-
-        Parameters
-        ----------
-        metric : str, optional
-            Name of the metric; all metrics of :meth:`metrics` unless given.
-        by : str or array-like
-            Grouping of the records, as in :meth:`metrics`; optional after
-            ``validate(by=)``.
-        reference : optional
-            Group with which all others are compared; all pairs unless given.
-        level : float, default 0.95
-            Confidence level of the intervals.
-
-        Raises
-        ------
-        ArgumentError
-            If there is a single group, or no group is called ``reference``.
-
-        References
-        ----------
-        Collins, Moons, Dhiman, …, Logullo (2024), BMJ 385:e078378 (TRIPOD+AI, items 3c,
-        12 and 23).
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
-        >>> res.compare_groups("brier", by="PSI")["difference"].round(3).tolist()
-        [0.155]
-        """
-        metrics = self.chosen_metrics if metric is None else (self._metric(metric),)
-        return groups.group_contrasts(self, metrics, by, reference, level)
-
-    def heterogeneity(
-        self, metric: str | Metric | None = None, *, by: Any = None, level: float = 0.95
-    ) -> inference.RandomEffects:
-        """Combine a metric's estimates over groups, and measure their heterogeneity.
-
-        The groups are combined by a random-effects meta-analysis (REML, with the
-        interval of Hartung and Knapp), on the logit scale for metrics between 0 and 1.
-
-        Parameters
-        ----------
-        metric : str, optional
-            Name of the metric; the headline metric unless given.
-        by : str or array-like
-            Grouping of the records, as in :meth:`metrics`; optional after
-            ``validate(by=)``.
-        level : float, default 0.95
-            Confidence level of the intervals.
-
-        Returns
-        -------
-        RandomEffects
-            ``estimate`` with its interval, ``tau2``, ``i2``, the test of heterogeneity,
-            and the prediction interval for a new group.
-
-        References
-        ----------
-        Snell, Ensor, Debray, Moons & Riley (2018), Stat. Methods Med. Res. 27:3505.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> ehr = scv.load_data("ehr")
-        >>> large = scv.cv("y ~ x1 + x3", ehr, k=5, seed=1)
-        >>> found = large.heterogeneity(by="site")
-        >>> found.n, round(found.estimate, 2)
-        (5, 0.73)
-        """
-        chosen = self._metric(metric)
-        table = groups.group_table(self.scores, [chosen], groups_of(self, by), level)
-        values, ses = table["estimate"].to_numpy(), table["se"].to_numpy()
-        return joined_groups(values, ses, chosen, level)
-
-    def monte_carlo(
-        self, metric: str | Metric | None = None, how: str | None = None
-    ) -> MonteCarlo:
-        """Return the Monte Carlo error of an estimate: how far it varies with the seed.
-
-        Parameters
-        ----------
-        metric, how : str, optional
-            Metric and way of combining, as in :meth:`estimate`.
-
-        Returns
-        -------
-        MonteCarlo
-            The standard deviation over repeats, ``sd``; the standard error of their
-            mean, ``se``; and ``needed(size)``, the number of repeats that brings the
-            standard error below a given size.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> df = scv.load_data("spector")
-        >>> loo = scv.cv("GRADE ~ GPA", df, scheme="rloocv", seed=1)
-        >>> chance = loo.monte_carlo("auroc")
-        >>> chance.needed(chance.se)
-        20
-        """
-        arguments.check_types(CVResult.monte_carlo, locals())
-        chosen = self._metric(metric)
-        way = inference.resolve_how(self.scores, chosen, how)
-        return monte_carlo(self.scores, chosen, way)
-
-    def jackknife(
-        self,
-        metric: str | Metric | None = None,
-        how: str | None = None,
-        *,
-        n_jobs: int | None = None,
-        progress: bool | None = None,
-    ) -> Jackknife:
-        """Return the jackknife: the estimate refitted without each record in turn.
-
-        If ``stratify=`` defines clusters, whole clusters are deleted instead.
-
-        Parameters
-        ----------
-        metric, how : str, optional
-            Metric and way of combining, as in :meth:`estimate`.
-        n_jobs, progress
-            Number of processes and progress bar, as in :func:`statcv.cv`.
-
-        Returns
-        -------
-        Jackknife
-            The ``values``, one per record or cluster, and their ``variance``.
-
-        Raises
-        ------
-        MetricError
-            If the estimate cannot be jackknifed; the message gives the reason.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> df = scv.load_data("spector")
-        >>> loo = scv.cv("GRADE ~ GPA", df, scheme="rloocv", seed=1)
-        >>> len(loo.jackknife("auroc").values)
-        32
-        """
-        arguments.check_types(CVResult.jackknife, locals())
-        running = self._running(None, n_jobs, progress)
-        return jackknife(self, self._metric(metric), how, running)
-
     # ---- no skill ----
-
-    def test(
-        self,
-        metric: str | Metric | None = None,
-        how: str | None = None,
-        *,
-        null: float | None = None,
-        method: str | None = None,
-        alternative: str | None = None,
-        n_permutations: int = 999,
-        level: float = 0.95,
-        seed: int | np.random.Generator | None = None,
-        n_jobs: int | None = None,
-        progress: bool | None = None,
-    ) -> inference.HTest:
-        """Test a metric against no skill, or against a value.
-
-        Parameters
-        ----------
-        metric, how : str, optional
-            Metric and way of combining, as in :meth:`estimate`.
-        null : float, optional
-            Value of the metric under the null hypothesis; unless given, the value
-            without skill, such as 0.5 for auROC. A permutation test estimates the
-            centre of its null distribution instead.
-        method : str, optional
-            Kind of test: ``"permutation"``, by :meth:`null_distribution`, the default
-            if the model can be refitted; a Wald test by the name of an interval of
-            :meth:`estimate`; or ``"t"``, a plain t test over folds, which does not hold
-            its nominal size, and warns.
-        alternative : {"greater", "less", "two-sided"}, optional
-            Alternative hypothesis; by default the direction of better predictions, or
-            both sides if the best value lies in between, as for a calibration slope.
-        n_permutations : int, default 999
-            Number of permutations.
-        level : float, default 0.95
-            Confidence level of the interval.
-        seed, n_jobs, progress
-            As in :meth:`null_distribution`.
-
-        Returns
-        -------
-        HTest
-            The test; one that is not available has NaN and states the reason.
-
-        Raises
-        ------
-        MetricError, ArgumentError, ModelError
-            If metric, method or null hypothesis are not valid, or predictions from
-            other software would have to be refitted.
-
-        Warns
-        -----
-        CostWarning, FoldWarning
-            If permutations will take long (given before they start); if ``method="t"``.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> df = scv.load_data("spector")
-        >>> loo = scv.cv("GRADE ~ GPA", df, scheme="rloocv", seed=1)
-        >>> loo.test(n_permutations=199).p_value <= 0.05
-        True
-        """
-        arguments.check_types(CVResult.test, locals())
-        return permutations.skill_test(
-            self,
-            self._metric(metric),
-            how,
-            null=null,
-            method=method,
-            alternative=alternative,
-            n_permutations=n_permutations,
-            level=level,
-            running=self._running(seed, n_jobs, progress),
-        )
-
-    def null_distribution(
-        self,
-        metric: str | Metric | None = None,
-        how: str | None = None,
-        times: int = 1000,
-        *,
-        seed: int | np.random.Generator | None = None,
-        n_jobs: int | None = None,
-        progress: bool | None = None,
-    ) -> pd.Series[float]:
-        """Return a metric's distribution when outcome and predictors are unrelated.
-
-        The outcome is permuted among the records, and the whole cross-validation is
-        repeated with refits. Folds that were constructed from the outcome are permuted
-        with it; other folds stay with the records. Whole clusters exchange their
-        outcomes with clusters of the same size. Under leave-one-out the mean auROC is
-        then far from 0.5.
-
-        Parameters
-        ----------
-        metric, how : str, optional
-            Metric and way of combining, as in :meth:`estimate`, except for the ``.632``
-            estimates.
-        times : int, default 1000
-            Number of permutations.
-        seed : int, numpy.random.Generator or None
-            Seed for the permutations; the seed of the result if None.
-        n_jobs, progress
-            Number of processes and progress bar, as in :func:`statcv.cv`.
-
-        Returns
-        -------
-        pandas.Series
-            The values, one per permutation; NaN if the metric is undefined or the model
-            cannot be fitted.
-
-        Raises
-        ------
-        MetricError, ModelError, SchemeError
-            If the metric is not available, nothing can be refitted, or the outcome
-            cannot be permuted: the folds depend on it and on bins of a covariate, or no
-            two clusters of the same size have different outcomes.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> df = scv.load_data("spector")
-        >>> loo = scv.cv("GRADE ~ GPA", df, scheme="rloocv", seed=1)
-        >>> null = loo.null_distribution(times=99)
-        >>> bool(null.quantile(0.95) < float(loo.estimate()))
-        True
-        """
-        arguments.check_types(CVResult.null_distribution, locals())
-        running = self._running(seed, n_jobs, progress)
-        chosen = self._metric(metric)
-        return permutations.null_distribution(self, chosen, how, times, running)
-
-    def null_bias(
-        self,
-        metric: str | Metric | None = None,
-        how: str | None = None,
-        n_permutations: int = 200,
-        *,
-        seed: int | np.random.Generator | None = None,
-        n_jobs: int | None = None,
-        progress: bool | None = None,
-    ) -> inference.NullBias:
-        """Return the bias of an estimate when there is no skill.
-
-        The bias is the mean of the estimate over permuted outcomes minus its value
-        without skill. Pooled rank metrics are biased, strongly downwards under
-        leave-one-out and slightly wherever records of different fits are compared;
-        paired estimates are not. It is not the bias when there is skill, and must not
-        be subtracted from an estimate.
-
-        Parameters
-        ----------
-        metric, how : str, optional
-            Metric and way of combining, as in :meth:`estimate`.
-        n_permutations : int, default 200
-            Number of permutations. Those of :meth:`test` and :meth:`null_distribution`
-            with the same seed are reused.
-        seed, n_jobs, progress
-            As in :meth:`null_distribution`.
-
-        Returns
-        -------
-        NullBias
-            ``bias`` with its Monte Carlo standard error ``se``, ``mean`` and
-            ``no_skill``; ``print`` states it in a sentence, and ``float`` of it is the
-            bias alone.
-
-        Raises
-        ------
-        MetricError, ModelError, SchemeError
-            If no single value stands for no skill, or the outcome cannot be permuted.
-
-        Warns
-        -----
-        CostWarning
-            If the refits will take long; it is given before they start.
-
-        References
-        ----------
-        Austin, Pe'er & Korem (2024), arXiv:2406.01652.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> df = scv.load_data("spector")
-        >>> loo = scv.cv("GRADE ~ GPA", df, scheme="rloocv", seed=1)
-        >>> low = loo.update(model=scv.models.Logit(C=1.0))
-        >>> low.null_bias("auroc", "pooled").clear, low.null_bias("auroc").clear
-        (True, False)
-        """
-        arguments.check_types(CVResult.null_bias, locals())
-        running = self._running(seed, n_jobs, progress)
-        wanted = [(self._metric(metric), how)]
-        return permutations.null_biases(self, wanted, n_permutations, running)[0]
 
     @cached_property
     def without_predictors(self) -> tuple[NoSkill, ...]:
         """The value of each metric for a model without predictors in these folds."""
-        return no_skill(self._rivals, self.chosen_metrics)
+        return without_skill.no_skill(self._rivals, self.chosen_metrics)
 
     @cached_property
     def _rivals(self) -> Rivals:
@@ -983,7 +359,7 @@ class CVResult(Exports):
     @property
     def suspect(self) -> bool:
         """Whether the folds may bias a metric of a model without predictors."""
-        return is_suspect(self._rivals, self.chosen_metrics)
+        return without_skill.is_suspect(self._rivals, self.chosen_metrics)
 
     @property
     def no_skill(self) -> pd.DataFrame:
@@ -1004,7 +380,7 @@ class CVResult(Exports):
         >>> float(loo.no_skill.set_index("metric").loc["auroc", "bias"])
         0.0
         """
-        return no_skill_table(self.without_predictors)
+        return without_skill.no_skill_table(self.without_predictors)
 
     @cached_property
     def mean_model_auroc(self) -> float:
@@ -1018,7 +394,9 @@ class CVResult(Exports):
         if kind in ("continuous", "survival"):
             return np.nan
         if kind == "multiclass":
-            return mean_model_hand_till(self.scores, self.plan, self.weights)
+            return without_skill.mean_model_hand_till(
+                self.scores, self.plan, self.weights
+            )
         return mean_model_auroc(self.plan, self.design.y, self.weights)
 
     # ---- the fit on all rows ----
@@ -1102,328 +480,6 @@ class CVResult(Exports):
             words=labels_of(self.chosen_metrics),
         )
 
-    @overload
-    def optimism_corrected(
-        self,
-        metric: str | Metric | None = ...,
-        *,
-        n_boot: int = ...,
-        level: float = ...,
-        interval: str = ...,
-        stratified: bool = ...,
-        seed: int | np.random.Generator | None = ...,
-        n_jobs: int | None = ...,
-        progress: bool | None = ...,
-    ) -> OptimismCorrected: ...
-
-    @overload
-    def optimism_corrected(
-        self,
-        metric: list[str] | list[Metric] | tuple[Metric, ...],
-        *,
-        n_boot: int = ...,
-        level: float = ...,
-        interval: str = ...,
-        stratified: bool = ...,
-        seed: int | np.random.Generator | None = ...,
-        n_jobs: int | None = ...,
-        progress: bool | None = ...,
-    ) -> OptimismTable: ...
-
-    def optimism_corrected(
-        self,
-        metric: str
-        | Metric
-        | list[str]
-        | list[Metric]
-        | tuple[Metric, ...]
-        | None = None,
-        *,
-        n_boot: int = 500,
-        level: float = 0.95,
-        interval: str = "cross_validated",
-        stratified: bool = False,
-        seed: int | np.random.Generator | None = None,
-        n_jobs: int | None = None,
-        progress: bool | None = None,
-    ) -> OptimismCorrected | OptimismTable:
-        """Return Harrell's bootstrap estimate: the apparent value minus the optimism.
-
-        An alternative to cross-validation. The value of the fit to a bootstrap sample
-        on that sample, minus its value on all records, estimates the optimism.
-
-        Parameters
-        ----------
-        metric : str or list of str, optional
-            Name of the metric, or of several from the same fits; the headline metric
-            unless given.
-        n_boot : int, default 500
-            Number of bootstrap samples.
-        level : float, default 0.95
-            Confidence level of the interval.
-        interval : {"cross_validated", "abcloc", "location_shifted", "two_stage"}
-            Half-widths of the cross-validated metric's default interval; the limits of
-            ``rms`` from version 8.1; the apparent interval shifted by the optimism; or
-            a bootstrap of the whole correction, with ``n_boot`` times as many fits. The
-            last two are too narrow with few records for each predictor.
-        stratified : bool, default False
-            Whether each class is resampled separately.
-        seed, n_jobs, progress
-            Seed, number of processes and progress bar, as in :meth:`estimate`.
-
-        Returns
-        -------
-        OptimismCorrected or OptimismTable
-            The corrected estimate with its interval; of a list of metrics a table, with
-            one row per metric.
-
-        Raises
-        ------
-        ArgumentError
-            If ``interval`` is unknown, or ``level`` does not lie between 0 and 1.
-
-        References
-        ----------
-        Harrell, Lee & Mark (1996), Stat. Med. 15:361; Noma, Shinozaki, Iba, Teramukai
-        & Furukawa (2021), Stat. Med. 40:5691.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
-        >>> ridge = res.update(model=scv.models.Logit(C=1.0))
-        >>> one = ridge.optimism_corrected("auroc", n_boot=50, seed=1)
-        >>> round(one.apparent, 3), round(float(one), 3)
-        (0.879, 0.853)
-        """
-        arguments.check_types(CVResult.optimism_corrected, locals())
-        one = metric is None or isinstance(metric, (str, Metric))
-        if metric is None or isinstance(metric, (str, Metric)):
-            metrics = [self._metric(metric)]
-        elif arguments.is_list(metric):
-            metrics = [self._metric(name) for name in metric]
-        else:
-            raise ArgumentTypeError(
-                "metric must be a metric or a list of them, not "
-                f"{arguments.described(metric)}."
-            )
-        arguments.check_level(level)
-        moved = metrics if interval == "cross_validated" else []
-        found = optimism_corrected(
-            self.refits.setup,
-            metrics,
-            cross_validated=[self.estimate(own, level=level) for own in moved],
-            n_boot=n_boot,
-            level=level,
-            interval=interval,
-            stratified=stratified,
-            threshold=self.threshold,
-            **asdict(self._running(seed, n_jobs, progress)),
-        )
-        return found[0] if one else OptimismTable(found)
-
-    def corrected_calibration(
-        self,
-        *,
-        n_boot: int = 500,
-        level: float = 0.95,
-        smooth: Literal["spline", "loess"] = "spline",
-        seed: int | np.random.Generator | None = None,
-        n_jobs: int | None = None,
-        progress: bool | None = None,
-    ) -> CorrectedCalibration:
-        """Return the calibration curve of the fit to all rows, minus its optimism.
-
-        The curve of a bootstrap sample's fit on that sample, minus that on all records,
-        is averaged over samples. The curve of held-out predictions is that of
-        :func:`statcv.plots.plot_calibration`.
-
-        Parameters
-        ----------
-        n_boot : int, default 500
-            Number of bootstrap samples.
-        level : float, default 0.95
-            Confidence level of the pointwise band, which is that of ``rms`` from
-            version 8.1.
-        smooth : {"spline", "loess"}
-            The smoother, as in :func:`statcv.metrics.calibration_curve`.
-        seed, n_jobs, progress
-            As in :meth:`estimate`.
-
-        Returns
-        -------
-        CorrectedCalibration
-            The ``apparent`` and the ``corrected`` curve at ``predicted``, and the band;
-            :func:`statcv.plots.plot_corrected_calibration` draws them.
-
-        Raises
-        ------
-        OutcomeError, MetricError
-            If the outcome does not have two classes, or the predictions are not
-            probabilities.
-
-        References
-        ----------
-        Harrell (2015), Regression Modeling Strategies, section 10.11.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
-        >>> ridge = res.update(model=scv.models.Logit(C=1.0))
-        >>> curve = ridge.corrected_calibration(n_boot=50, seed=1)
-        >>> curve.to_frame().iloc[:1, :4].round(3)
-           predicted  apparent  optimism  corrected
-        0      0.146      0.03    -0.073      0.103
-        """
-        arguments.check_types(CVResult.corrected_calibration, locals())
-        return corrected_calibration(
-            self.refits.setup,
-            n_boot=n_boot,
-            level=level,
-            smooth=smooth,
-            **asdict(self._running(seed, n_jobs, progress)),
-        )
-
-    def stability(
-        self,
-        n_boot: int | None = None,
-        *,
-        from_folds: bool = False,
-        threshold: float | None = None,
-        by: Any = None,
-        level: float = 0.95,
-        at: float | None = None,
-        seed: int | np.random.Generator | None = None,
-        n_jobs: int | None = None,
-        progress: bool | None = None,
-    ) -> Stability:
-        """Return how far the predictions move with the sample that the model is from.
-
-        The model is fitted to bootstrap samples; every fit predicts all records, and is
-        compared with the final model. The fits are kept: another threshold, level or
-        grouping needs none. The report shows what was computed.
-
-        Parameters
-        ----------
-        n_boot : int, optional
-            Number of bootstrap samples, in which clusters are drawn whole; 200 unless
-            given, and 20 or more.
-        from_folds : bool, default False
-            Whether to take the training sets of the folds instead, at the cost of the
-            cross-validation. Their fits move less.
-        threshold : float, optional
-            Risk from which a record is treated; that of the result unless given.
-        by : str or array-like, optional
-            Grouping of the records, as in :meth:`metrics`.
-        level : float, default 0.95
-            Share of the models between the percentiles.
-        at : float, optional
-            Horizon of the risk of times to an event; needed if there are several.
-        seed, n_jobs, progress
-            As in :meth:`estimate`.
-
-        Returns
-        -------
-        Stability
-            ``table``, one row per record; ``overall``; ``mape``; ``curves(kind)``;
-            ``predict(new)`` and ``plot(kind)``.
-
-        Raises
-        ------
-        OutcomeError, MetricError, ModelError
-            If there are several classes, predictions are not probabilities, or nothing
-            can be refitted.
-
-        Warns
-        -----
-        StatcvWarning, ConvergenceWarning
-            If samples have one class alone, or fits are separated, with their number.
-
-        References
-        ----------
-        Riley & Collins (2023), Biometrical Journal 65:2200302.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
-        >>> ridge = res.update(model=scv.models.Logit(C=1.0))
-        >>> found = ridge.stability(n_boot=50, threshold=0.5)
-        >>> round(found.mape, 3)
-        0.076
-        >>> found.table[["predicted", "mape", "treating"]].head(1).round(3)
-           predicted   mape  treating
-        0       0.13  0.038         0
-        """
-        arguments.check_types(CVResult.stability, locals())
-        if from_folds and (n_boot, seed) != (None, None):
-            raise ArgumentError("from_folds=True needs neither n_boot= nor seed=.")
-        samples = n_boot if from_folds or n_boot is not None else 200
-        running = self._running(seed, n_jobs, progress)
-        return stability(self, samples, threshold, level, by, running, at)
-
-    def clustered_calibration(
-        self, *, by: Any, level: float = 0.95
-    ) -> ClusteredCalibration:
-        """Return the mean calibration curve over hospitals or other groups.
-
-        The curve of each group, a restricted cubic spline with three knots, is
-        evaluated at the same probabilities, and combined by a random-effects
-        meta-analysis (REML, with the interval of Hartung and Knapp).
-
-        Parameters
-        ----------
-        by : str or array-like
-            Grouping of the records, as in :meth:`metrics`.
-        level : float, default 0.95
-            Confidence level of the pointwise bands.
-
-        Returns
-        -------
-        ClusteredCalibration
-            The mean curve with its band, and the band of a further group;
-            :func:`statcv.plots.plot_clustered_calibration` draws them.
-
-        Raises
-        ------
-        OutcomeError, MetricError
-            If the outcome does not have two classes, or the predictions are not
-            probabilities.
-        ArgumentError
-            If fewer than two groups have a curve.
-
-        Warns
-        -----
-        UndefinedMetricWarning
-            If groups have no curve, for example because they lack a class.
-
-        References
-        ----------
-        Barreñada, De Cock Campo, Wynants & Van Calster (2025), Research Synthesis
-        Methods, doi:10.1017/rsm.2025.10046.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> ehr = scv.load_data("ehr")
-        >>> large = scv.cv("y ~ x1 + x3", ehr, k=5, seed=1)
-        >>> curve = large.clustered_calibration(by="site")
-        >>> curve.to_frame().iloc[[10, 30], :4].round(3)
-            predicted  observed  lower  upper
-        10      0.207     0.221  0.182  0.266
-        30      0.578     0.571  0.529  0.612
-        """
-        arguments.check_types(CVResult.clustered_calibration, locals())
-        outcome, groups = self.design.outcome, groups_of(self, by)
-        return clustered_calibration(
-            self.scores,
-            groups,
-            str(groups.name),
-            f"{outcome.name} = {outcome.positive}",
-            level=level,
-        )
-
     # ---- update, audit and summary ----
 
     def update(self, formula: object = UNCHANGED, /, **changes: Any) -> CVResult:
@@ -1489,67 +545,6 @@ class CVResult(Exports):
         return short_text(
             self, inference.make_estimate(self.scores, self._metric(None))
         )
-
-    def summary(
-        self,
-        level: float = 0.95,
-        monte_carlo_error: float | None = None,
-        null_bias: int | None = None,
-        digits: int | None = None,
-        optimism: bool = False,
-        notes: bool = False,
-        coefficients: Literal["final", "folds"] = "final",
-    ) -> Summary:
-        """Return a summary, which is text in a console and HTML in a notebook.
-
-        Parameters
-        ----------
-        level : float, default 0.95
-            Confidence level of the intervals.
-        monte_carlo_error : float, optional
-            Target for the Monte Carlo standard error; the summary states how many
-            repeats would bring it below this value. A tenth of the standard error
-            unless given.
-        null_bias : int, optional
-            Number of permutations from which :meth:`null_bias` is estimated, for the
-            first rank metric and for all rank metrics pooled; none unless given.
-        digits : int, optional
-            Number of decimals; those of :func:`statcv.table` unless given.
-        optimism : bool, default False
-            Whether to add the table of :meth:`optimism_corrected` for all metrics, from
-            500 bootstrap samples to which the model is fitted.
-        notes : bool, default False
-            Whether to show all notes, among them the method of each interval, its
-            measured coverage, and how each metric is combined over folds; else at most
-            three, those that may change a decision.
-        coefficients : {"final", "folds"}, default "final"
-            Coefficients that are shown: those of the fit to all records with their
-            range over folds, or their mean, standard deviation and range over folds.
-            The fit to all records is made for models that maximise a likelihood and
-            fit all folds together.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
-        >>> res.summary().tables["Metrics"].index[:2].tolist()
-        ['auroc', 'auprc']
-        """
-        arguments.check_types(CVResult.summary, locals())
-        biases = [] if null_bias is None else permutations.biases_shown(self, null_bias)
-        made = summarise(
-            self,
-            level,
-            monte_carlo_error,
-            biases,
-            digits,
-            notes=notes,
-            coefficients=coefficients,
-        )
-        if not optimism:
-            return made
-        corrected = self.optimism_corrected(self.chosen_metrics, level=level)
-        return with_optimism(made, corrected)
 
     # ---- tables and report ----
 
@@ -1669,19 +664,3 @@ class CVResult(Exports):
         from statcv.plots import plot_referee
 
         return plot_referee(self, by=by, level=level, width=width)
-
-    # ---- defaults of arguments ----
-
-    def _metric(self, name: str | Metric | None) -> Metric:
-        return (
-            self.chosen_metrics[0] if name is None else inference.metric_of(self, name)
-        )
-
-    def _running(
-        self,
-        seed: int | np.random.Generator | None,
-        n_jobs: int | None,
-        progress: bool | None,
-    ) -> Running:
-        own = self.seed if seed is None else arguments.resolve_seed(seed)
-        return Running(own, n_jobs, progress)

@@ -14,7 +14,7 @@ from statcv.folds.strata import ALIKE
 from statcv.inference.tests.permutation import is_permutable
 from statcv.models.imputation import Imputed
 from statcv.models.tuning import choices
-from statcv.results.refits import is_bootstrap
+from statcv.results.estimating import is_bootstrap
 from statcv.results.wording import design_notes
 from statcv.tables import WIDTH
 from statcv.words import joined, plural, sentence, stated
