@@ -9,10 +9,12 @@ import numpy as np
 
 from statcv import arguments
 from statcv.errors import ArgumentTypeError
-from statcv.inference.refits import corrected_calibration as calibrating
-from statcv.inference.refits import optimism
 from statcv.inference.refits.corrected_calibration import CorrectedCalibration
+from statcv.inference.refits.corrected_calibration import (
+    corrected_calibration as corrected_curve,
+)
 from statcv.inference.refits.optimism import OptimismCorrected, OptimismTable
+from statcv.inference.refits.optimism import optimism_corrected as corrected
 from statcv.metrics import Metric
 from statcv.results.refits import Running
 from statcv.results.refittable import Refittable
@@ -122,7 +124,7 @@ def optimism_corrected(
         )
     arguments.check_level(level)
     moved = metrics if interval == "cross_validated" else []
-    found = optimism.optimism_corrected(
+    found = corrected(
         result.refits.setup,
         metrics,
         cross_validated=[result.estimate(own, level=level) for own in moved],
@@ -191,7 +193,7 @@ def corrected_calibration(
     0      0.146      0.03    -0.073      0.103
     """
     arguments.check_types(corrected_calibration, locals())
-    return calibrating.corrected_calibration(
+    return corrected_curve(
         result.refits.setup,
         n_boot=n_boot,
         level=level,

@@ -10,8 +10,8 @@ from statcv import inference
 from statcv.arguments import check_types
 from statcv.errors import MetricError, UndefinedMetricWarning, warn
 from statcv.folds import FoldPlan
-from statcv.inference.estimates import monte_carlo as chance
 from statcv.inference.estimates.monte_carlo import MonteCarlo
+from statcv.inference.estimates.monte_carlo import monte_carlo as error_by_chance
 from statcv.inference.intervals.request import IntervalRequest
 from statcv.inference.refits.jackknife import Jackknife, keep_jackknife
 from statcv.metrics import Metric
@@ -236,7 +236,7 @@ def monte_carlo(
     check_types(monte_carlo, locals())
     metric = result._metric(metric)
     way = inference.resolve_how(result.scores, metric, how)
-    return chance.monte_carlo(result.scores, metric, way)
+    return error_by_chance(result.scores, metric, way)
 
 
 def is_bootstrap(plan: FoldPlan) -> bool:

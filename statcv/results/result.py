@@ -17,9 +17,15 @@ from statcv.errors import ArgumentTypeError, CoefficientError, NotTunedError
 from statcv.folds import FoldPlan
 from statcv.folds.audit import Audit, mean_model_auroc
 from statcv.formula import Design, caller_scope
-from statcv.inference.estimates import no_skill as without_skill
 from statcv.inference.estimates.constants import constants_of
-from statcv.inference.estimates.no_skill import NoSkill, Rivals
+from statcv.inference.estimates.no_skill import (
+    NoSkill,
+    Rivals,
+    is_suspect,
+    mean_model_hand_till,
+    no_skill,
+    no_skill_table,
+)
 from statcv.inference.refits.refitting import scores_of
 from statcv.metrics import Metric
 from statcv.models import Model
@@ -349,7 +355,7 @@ class CVResult(Exports):
     @cached_property
     def without_predictors(self) -> tuple[NoSkill, ...]:
         """The value of each metric for a model without predictors in these folds."""
-        return without_skill.no_skill(self._rivals, self.chosen_metrics)
+        return no_skill(self._rivals, self.chosen_metrics)
 
     @cached_property
     def _rivals(self) -> Rivals:
@@ -359,7 +365,7 @@ class CVResult(Exports):
     @property
     def suspect(self) -> bool:
         """Whether the folds may bias a metric of a model without predictors."""
-        return without_skill.is_suspect(self._rivals, self.chosen_metrics)
+        return is_suspect(self._rivals, self.chosen_metrics)
 
     @property
     def no_skill(self) -> pd.DataFrame:
@@ -380,7 +386,7 @@ class CVResult(Exports):
         >>> float(loo.no_skill.set_index("metric").loc["auroc", "bias"])
         0.0
         """
-        return without_skill.no_skill_table(self.without_predictors)
+        return no_skill_table(self.without_predictors)
 
     @cached_property
     def mean_model_auroc(self) -> float:
@@ -394,9 +400,7 @@ class CVResult(Exports):
         if kind in ("continuous", "survival"):
             return np.nan
         if kind == "multiclass":
-            return without_skill.mean_model_hand_till(
-                self.scores, self.plan, self.weights
-            )
+            return mean_model_hand_till(self.scores, self.plan, self.weights)
         return mean_model_auroc(self.plan, self.design.y, self.weights)
 
     # ---- the fit on all rows ----
