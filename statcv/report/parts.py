@@ -59,7 +59,7 @@ class Cited:
     --------
     >>> z = Cited({"a": 3 + 4j}, "res.z")["a"]
     >>> number_of(z.imag), said(z.conjugate().imag, ".1f").text
-    (Said(text='4.0', api="res.z['a'].imag", value=4.0), '-4.0')
+    (Said(text='4.000', api="res.z['a'].imag", value=4.0), '-4.0')
     """
 
     def __init__(self, thing: Any, api: str = "res") -> None:
