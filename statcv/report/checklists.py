@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from statcv.report import facts, parts
-from statcv.report.methods import WORKS
+from statcv.report.methods_paragraph import WORKS
 from statcv.words import joined, stored_rows
 
 AUTHOR: Final = "for the author"

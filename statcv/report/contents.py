@@ -14,7 +14,7 @@ from statcv.plots.referee import MAX_CLASSES, PANELS
 from statcv.report import estimates, parts
 from statcv.report.checklists import GUIDELINES, answers_of, checklist, same_or_each
 from statcv.report.facts import data_flow, headline, names_of, sentence_parts, session
-from statcv.report.methods import methods_section
+from statcv.report.methods_paragraph import methods_section
 from statcv.report.parts import Cited, ReportTable, Said, Section, prose, said
 from statcv.report.replay import comparison_draws, replay, replay_comparison
 from statcv.results.comparison.comparison import Comparison

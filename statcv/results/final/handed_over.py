@@ -33,7 +33,7 @@ from statcv.words import joined, plural
 
 if TYPE_CHECKING:
     from statcv.results.final.equation import Equation
-    from statcv.results.final.updating import UpdatedModel
+    from statcv.results.final.updated_model import UpdatedModel
     from statcv.results.result import CVResult
 
 
@@ -150,7 +150,7 @@ class HandedOver:
         >>> upd.method
         'slope'
         """
-        from statcv.results.final.updating import update_model
+        from statcv.results.final.updated_model import update_model
 
         return update_model(self, new, method, outcome, strength, level)
 
