@@ -95,11 +95,12 @@ def as_html(text: str) -> str:
 
 
 @cache
-def _template(form: str) -> Template:
+def template(room: str, name: str) -> Template:
+    """Return a template of a room, in which ``<<`` and ``>>`` enclose what is shown."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(
-        loader=PackageLoader("statcv.results.writing", "templates"),
+        loader=PackageLoader(room, "templates"),
         undefined=StrictUndefined,
         variable_start_string="<<",  # braces are those of LaTeX
         variable_end_string=">>",
@@ -108,9 +109,10 @@ def _template(form: str) -> Template:
         keep_trailing_newline=True,
     )
     made.filters |= {"markdown": plain, "latex": latex, "html": as_html}
-    return made.get_template(f"{form}.txt")
+    return made.get_template(name)
 
 
 def written(document: Document, form: str) -> str:
     """Return a document as text of a form that has a template."""
-    return _template(form).render(vars(document)).removesuffix("\n")
+    made = template("statcv.results.writing", f"{form}.txt").render(vars(document))
+    return made.removesuffix("\n")
