@@ -195,8 +195,8 @@ def _predicted(found: StratifierBias) -> Note:
     """Return how the loss is predicted, and how well for such a model."""
     setting, label = found.setting, found.setting.metric.label
     if not predicts(setting, found.importance):
-        known = {kind: of_accuracy for kind, (of_accuracy, *_) in CORRELATIONS.items()}
-        return note("clamp for trees", label=label, **known)
+        each = {kind: of_accuracy for kind, (of_accuracy, *_) in CORRELATIONS.items()}
+        return note("clamp for trees", label=label, **each)
     near = setting.model.capabilities.predicts_by_neighbors
     kind = "neighbours" if near else "trees"
     known = {"label": label, "r": CORRELATIONS[kind], "less": WITH_INTERACTIONS[kind]}

@@ -77,7 +77,7 @@ def notes_of(
     ]
 
 
-def _weighed(weight: int, texts: Iterable[str]) -> Notes:
+def _weighed(weight: Weight, texts: Iterable[str]) -> Notes:
     return ((weight, text) for text in texts)
 
 
