@@ -24,11 +24,6 @@ from statcv.results.writing.styles import check_style
 from statcv.words import stored_rows
 
 
-def summary_of(res: Cited, level: float) -> Cited:
-    """Return the summary of a result."""
-    return res.summary(level=level, notes=True)
-
-
 def shown_tables(summary: Cited) -> tuple[ReportTable, ...]:
     """Return the rounded tables of a summary."""
     return tuple(
@@ -65,7 +60,7 @@ def result_report(
     by = result.call.by if by is None else by
     check_style(style, by)
     res, model = Cited(result), result.validated
-    summary = summary_of(res, level)
+    summary = res.summary(level=level, notes=True)
     options: dict[str, Any] = {"style": style, "by": by}
     options = {name: value for name, value in options.items() if value is not None}
     if level != 0.95:
@@ -190,7 +185,7 @@ def comparison_report(comparison: Comparison, style: str | None = None) -> parts
             ("Result ", name),
             prose=("The call gave warnings:",) * bool(one.thing.warnings),
             items=tuple(map(said, one.warnings)),
-            tables=(facts_of(summary_of(one, level)),),
+            tables=(facts_of(one.summary(level=level, notes=True)),),
         )
         for name, one in zip(names, results.values(), strict=True)
     ]
@@ -348,11 +343,13 @@ def pictures_section(result: Refittable, level: float) -> Section:
         if external:
             text = text.replace("held-out ", "").replace("Held-out p", "P")
 
-        def drawn(ax: Any, draw: Callable[..., Any] = draw) -> Any:
-            return draw(ax=ax)
-
-        pictures.append(parts.Picture(name, title, text, drawn))
+        pictures.append(parts.Picture(name, title, text, partial(_on, draw)))
     return Section("Pictures", prose=(why,) * bool(why), pictures=tuple(pictures))
+
+
+def _on(draw: Callable[..., Any], ax: Any) -> Any:
+    """Draw on given Axes."""
+    return draw(ax=ax)
 
 
 def pictures_of_comparison(comparison: Comparison) -> tuple[parts.Picture, ...]:
