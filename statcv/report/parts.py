@@ -258,9 +258,9 @@ def value_table(frame: Cited, caption: Words) -> ReportTable:
         (said(label), *(number_of(frame.iloc[row, k]) for k in range(columns)))
         for row, label in enumerate(frame.index)
     ]
-    head = [said(name) for name in frame.columns]
-    named = (str(frame.thing.index.name or ""), *head)
-    return ReportTable(caption, named, tuple(cells))
+    head: list[Words] = [str(frame.thing.index.name or "")]
+    head += map(said, frame.columns)
+    return ReportTable(caption, tuple(head), tuple(cells))
 
 
 def named_values(caption: Words, *rows: tuple[Words, Words]) -> ReportTable:

@@ -199,7 +199,8 @@ def _predicted(found: StratifierBias) -> Note:
         return note("clamp for trees", label=label, **each)
     near = setting.model.capabilities.predicts_by_neighbors
     kind = "neighbours" if near else "trees"
-    known = {"label": label, "r": CORRELATIONS[kind], "less": WITH_INTERACTIONS[kind]}
+    known: dict[str, Any] = {"label": label, "r": CORRELATIONS[kind]}
+    known["less"] = WITH_INTERACTIONS[kind]
     if setting.metric != MEASURED_IN:
         return note("clamp", **known)
     known |= {"of_clamp": OF_CLAMP, "of_permutation": OF_PERMUTATION}
