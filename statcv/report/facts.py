@@ -34,7 +34,7 @@ def events(res: Cited) -> Said | None:
     y, kind = res.design.y, res.thing.design.outcome.kind
     if kind not in ("binary", "survival"):
         return None
-    return count((y if kind == "binary" else y > 0).sum().within(int))
+    return count((y if kind == "binary" else y > 0).sum().passed_to(int))
 
 
 def horizons(res: Cited) -> Prose:
@@ -92,7 +92,7 @@ def resampling(res: Cited) -> Prose:
         )
     if conditions:
         words += f", with {' and '.join(conditions)}"
-    k = count(res.plan.labels[0].within(len))
+    k = count(res.plan.labels[0].passed_to(len))
     return prose(words, res=res, k=k)
 
 
@@ -154,7 +154,7 @@ def size(res: Cited) -> Prose:
     of_events = events(res)
     if of_events:
         words += "; {events} events"
-    columns = count(res.design.names.from_place(drop).within(len))
+    columns = count(res.design.names.from_place(drop).passed_to(len))
     return prose(words, res=res, columns=columns, events=of_events or "")
 
 
@@ -185,7 +185,7 @@ def per_column(res: Cited) -> Prose:
 def missing(res: Cited) -> list[tuple[Said, Said]]:
     """Return the columns in which values are missing, with the number of them."""
     known = res.design.missing
-    return [(said(one), count(known[one.thing])) for one in known.within(list)]
+    return [(said(one), count(known[one.thing])) for one in known.passed_to(list)]
 
 
 def data_flow(res: Cited) -> parts.ReportTable:
@@ -203,7 +203,7 @@ def data_flow(res: Cited) -> parts.ReportTable:
         held = number_of_different(res.held.row.ravel())
         rows.append(("records held out", held))
     for code in range(len(design.outcome.levels)):
-        n = count(res.design.y.with_value(code).sum().within(int))
+        n = count(res.design.y.equal_to(code).sum().passed_to(int))
         positive = design.outcome.kind == "binary" and code == 1
         rows.append(((*outcome_level(res, code), " (positive)" * positive), n))
     if design.outcome.kind == "survival":
@@ -216,7 +216,7 @@ def data_flow(res: Cited) -> parts.ReportTable:
         for what, own in (("events by ", y > 0), ("censored by ", y < 0)):
             until = np.abs(y.thing) <= time.thing
             source = f"({own.api} & (abs({y.api}) <= {time.api}))"
-            number = Cited(own.thing & until, source).sum().within(int)
+            number = Cited(own.thing & until, source).sum().passed_to(int)
             rows.append(((what, said(time, "g")), count(number)))
     if result.plan.strata is not None and result.scores.clusters is not None:
         rows.append(("clusters", number_of_different(res.scores.clusters)))
@@ -226,7 +226,7 @@ def data_flow(res: Cited) -> parts.ReportTable:
 def names_of(comparison: Comparison) -> list[Said]:
     """Return the names of the results of a comparison."""
     results = Cited(comparison.results, "res.results")
-    return [said(name) for name in results.within(list)]
+    return [said(name) for name in results.passed_to(list)]
 
 
 def omitted(res: Cited) -> Said:
@@ -237,7 +237,7 @@ def omitted(res: Cited) -> Said:
 
 def number_of_different(values: Cited) -> Said:
     """Return how many different values an array has."""
-    return count(values.tolist().within(set).within(len))
+    return count(values.tolist().passed_to(set).passed_to(len))
 
 
 def heterogeneity_table(found: Cited) -> parts.ReportTable:
@@ -250,7 +250,7 @@ def heterogeneity_table(found: Cited) -> parts.ReportTable:
         "p_heterogeneity": "p-value of the test of no heterogeneity",
     }
     rows = [(text, number_of(getattr(found, name))) for name, text in words.items()]
-    mean = parts.limits_cell(found.within(vars).__getitem__)
+    mean = parts.limits_cell(found.passed_to(vars).__getitem__)
     first = ("mean over clusters, with its interval", mean)
     return parts.named_values("Heterogeneity, by random effects", first, *rows)
 

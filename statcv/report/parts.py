@@ -77,7 +77,7 @@ class Cited:
 
     def __call__(self, *given: Any, **named: Any) -> Cited:
         """Call it, and cite what it returns."""
-        words = [literal(one) or "metric" for one in given]
+        words = [str(literal(one)) for one in given]
         words += [f"{name}={literal(one) or name}" for name, one in named.items()]
         call = f"{self.api}({', '.join(words)})"
         return Cited(self.thing(*given, **named), call)
@@ -88,11 +88,11 @@ class Cited:
     def __lt__(self, number: float) -> Cited:
         return Cited(self.thing < number, f"({self.api} < {number!r})")
 
-    def with_value(self, code: int) -> Cited:
+    def equal_to(self, code: int) -> Cited:
         """Return where it equals a code."""
         return Cited(self.thing == code, f"({self.api} == {code!r})")
 
-    def within(self, function: Callable[[Any], Any]) -> Cited:
+    def passed_to(self, function: Callable[[Any], Any]) -> Cited:
         """Return what a function of Python, such as ``int`` or ``len``, makes of it."""
         return Cited(function(self.thing), f"{function.__name__}({self.api})")
 

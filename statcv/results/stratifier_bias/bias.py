@@ -26,7 +26,7 @@ from statcv.results.stratifier_bias.ranking import (
 )
 from statcv.results.stratifier_bias.setting import RECORD, Setting
 from statcv.results.summary import Summary
-from statcv.results.wording.told import Note, note, shown_notes
+from statcv.results.wording.weighted_notes import Note, note, shown_notes
 from statcv.tables import number, wrapped
 from statcv.words import p_value, percent, plural, stated
 

@@ -23,7 +23,7 @@ from statcv.inference.refits.refitting import uncensored_in_training
 from statcv.inference.tests.permutation import is_permutable
 from statcv.results.result import CVResult
 from statcv.results.wording.notes import balancing
-from statcv.results.wording.told import note
+from statcv.results.wording.weighted_notes import note
 from statcv.words import joined, listed, plural
 
 Labels = NDArray[Any]

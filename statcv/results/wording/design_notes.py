@@ -11,7 +11,7 @@ import pandas as pd
 from statcv.inference import Readable
 from statcv.models import Logit
 from statcv.models.likelihood import Bernoulli
-from statcv.results.wording.told import Notes, Weight, note
+from statcv.results.wording.weighted_notes import Notes, Weight, note
 from statcv.tables import number
 from statcv.words import plural
 
