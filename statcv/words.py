@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from configparser import ConfigParser
 from functools import cache
 from importlib import resources
 
@@ -166,6 +167,18 @@ def sentence(text: str) -> str:
     'Measured coverage was 0.94.'
     """
     return f"{text[0].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
+
+
+@cache
+def stored_sections(room: str, file: str) -> ConfigParser:
+    """Return a file of a room that has sections with named texts.
+
+    >>> stored_sections("statcv.datasets", "published.ini")["cfs data"]["name"]
+    'cfs_vogl.csv'
+    """
+    made = ConfigParser(interpolation=None)
+    made.read_string(resources.files(room).joinpath(file).read_text("utf-8"))
+    return made
 
 
 @cache

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from statcv.cli import WIDTH, files
-from statcv.cli.folds import PLAN
+from statcv.cli.fold_plans import PLAN
 from statcv.errors import ArgumentError, MetricError, suggestion
 from statcv.folds import SCHEMES
 from statcv.models import MODELS

@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from statcv import datasets
-from statcv.errors import (
-    ArgumentError,
-    DataError,
-    MissingPackageError,
-    StatcvError,
-    suggestion,
-)
+from statcv import datasets, errors
 from statcv.folds import Stratifier, by_quantile
 from statcv.folds.strata import as_number
 from statcv.formula import parse_formula
@@ -54,7 +47,7 @@ def read_data(
     how = datasets.available_data().set_index("name")["how"]
     if name in how.index:
         if layout:
-            raise ArgumentError(
+            raise errors.ArgumentError(
                 f"--{next(iter(layout))} means nothing for the data set {name!r}, "
                 "which is not a file."
             )
@@ -62,8 +55,8 @@ def read_data(
         return fetch() if fetch else datasets.load_data(name)
     path = Path(name)
     if not path.exists():
-        hint = suggestion(name, [*how.index, *map(str, path.parent.glob("*.*"))])
-        raise DataError(f"there is no file and no data set {name!r}.{hint}")
+        hint = errors.suggestion(name, [*how.index, *map(str, path.parent.glob("*.*"))])
+        raise errors.DataError(f"there is no file and no data set {name!r}.{hint}")
     wanted = [identifying] if isinstance(identifying, str) else identifying or []
 
     def choose(names: list[str]) -> set[str]:
@@ -85,7 +78,7 @@ def _used(formula: str, names: list[str], identifying: set[str]) -> set[str]:
         return {formula}
     try:
         parsed = parse_formula(formula, names, {"np": np}, identifying)
-    except StatcvError:  # the error is raised again when the formula is used
+    except errors.StatcvError:  # the error is raised again when the formula is used
         return set()
     return {*parsed.outcome_columns, *parsed.columns}
 
@@ -95,7 +88,7 @@ def refuse(options: Any, names: Iterable[str], why: str) -> None:
     for name in names:
         if getattr(options, name) is not None:
             flag = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
-            raise ArgumentError(f"{flag} means nothing {why}.")
+            raise errors.ArgumentError(f"{flag} means nothing {why}.")
 
 
 def by_name(
@@ -103,7 +96,7 @@ def by_name(
 ) -> dict[str, list[Any]] | None:
     """Return the values of an option ``NAME=A,B`` that may be repeated, by name."""
     if given and len(dict(given)) < len(given):
-        raise ArgumentError(f"{once} once: NAME=A,B.")
+        raise errors.ArgumentError(f"{once} once: NAME=A,B.")
     return dict(given) if given else None
 
 
@@ -126,7 +119,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ArgumentError(
+        raise errors.ArgumentError(
             f"cannot make the folder {folder}: {error.strerror or error}"
         ) from error
 
@@ -191,7 +184,7 @@ def _write_paper_table(table: PaperTable, folder: Path) -> list[Path]:
         write_text(folder / "table.tex", table.to_latex()),
         write_text(folder / "table.md", table.to_markdown().rstrip()),
     ]
-    with suppress(MissingPackageError):
+    with suppress(errors.MissingPackageError):
         written.append(table.to_word(folder / "table.docx"))
     return written
 

@@ -64,7 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> None:
     """Import what the command that is asked for needs, and run it."""
     first = options.command.split()[0]
-    module = first if first in ("data", "folds", "sites") else "commands"
+    own = {"data": "data", "folds": "fold_plans", "sites": "sites"}
+    module = own.get(first, "commands")
     commands = import_module(f"statcv.cli.{module}").COMMANDS
     commands[options.command](options)
 

@@ -7,37 +7,23 @@
 :func:`simulate_ehr` simulates hospital records with duplicates.
 """
 
-from statcv.datasets.catalogue import available_data, load_data
-from statcv.datasets.ehr import (
-    EhrPopulation,
-    Inexact,
-    Optimum,
-    Pseudonyms,
-    ehr_population,
-    optimal_accuracy,
-    random_population,
-    simulate_ehr,
-)
-from statcv.datasets.irae import load_irae
-from statcv.datasets.published import fetch_cfs, fetch_ptb
-from statcv.datasets.reading import read_table
+from statcv.arguments import offered as _offered
+from statcv.datasets.catalogue import available_data as available_data
+from statcv.datasets.catalogue import load_data as load_data
+from statcv.datasets.ehr import EhrPopulation as EhrPopulation
+from statcv.datasets.ehr import Inexact as Inexact
+from statcv.datasets.ehr import Optimum as Optimum
+from statcv.datasets.ehr import Pseudonyms as Pseudonyms
+from statcv.datasets.ehr import ehr_population as ehr_population
+from statcv.datasets.ehr import optimal_accuracy as optimal_accuracy
+from statcv.datasets.ehr import random_population as random_population
+from statcv.datasets.ehr import simulate_ehr as simulate_ehr
+from statcv.datasets.irae import load_irae as load_irae
+from statcv.datasets.published import fetch_cfs as fetch_cfs
+from statcv.datasets.published import fetch_ptb as fetch_ptb
+from statcv.datasets.reading import read_table as read_table
 
-__all__ = [
-    "EhrPopulation",
-    "Inexact",
-    "Optimum",
-    "Pseudonyms",
-    "available_data",
-    "ehr_population",
-    "fetch_cfs",
-    "fetch_ptb",
-    "load_data",
-    "load_irae",
-    "optimal_accuracy",
-    "random_population",
-    "read_table",
-    "simulate_ehr",
-]
+__all__ = _offered(globals())
 
 
 def __dir__() -> list[str]:

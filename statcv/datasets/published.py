@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from configparser import ConfigParser
-from importlib import resources
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ import pandas as pd
 
 from statcv.arguments import one_of
 from statcv.datasets.cache import Prepared, Source, obtain
+from statcv.words import stored_sections
 
 # ---- the published files as plain tables ----
 
@@ -131,10 +130,7 @@ def _numbered(groups: list[str]) -> list[str]:
 
 def _prepared(name: str, /, **convert: Callable[[Path], pd.DataFrame]) -> _Parts:
     """Return the parts of a data set, each made of its source by a function."""
-    listed = ConfigParser()
-    text = resources.files("statcv.datasets").joinpath("published.ini")
-    listed.read_string(text.read_text("utf-8"))
-    made = {}
+    listed, made = stored_sections("statcv.datasets", "published.ini"), {}
     for part, function in convert.items():
         told = listed[f"{name} {part}"]
         source = Source(

@@ -7,9 +7,7 @@ sign of per cent turn a column of numbers into text, whose values would be level
 from __future__ import annotations
 
 import re
-from configparser import ConfigParser
-from functools import cache
-from importlib import resources
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -18,18 +16,14 @@ import pandas as pd
 from statcv.formula.frame import is_number, shown_label
 from statcv.formula.language.quoting import quoted
 from statcv.formula.outcomes.outcome import FEW
+from statcv.words import stored_sections
 
 SHOWN: Final = 3  # values of a kind in a message
 NUMBER: Final = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 
 
-@cache
-def _kinds() -> ConfigParser:
-    """Return the kinds of text that is not a plain number, with their remedies."""
-    read = ConfigParser(interpolation=None)
-    text = resources.files("statcv.formula").joinpath("text_kinds.ini")
-    read.read_string(text.read_text("utf-8"))
-    return read
+# the kinds of text that is not a plain number, with their remedies
+KINDS = partial(stored_sections, "statcv.formula", "text_kinds.ini")
 
 
 def text_numbers(column: pd.Series[Any], name: str) -> tuple[str, bool] | None:
@@ -90,8 +84,8 @@ missing with --missing "<5" (in Python: missing=["<5"]).
         return None
     first = np.unique(codes, return_index=True)[1]
     parts = []
-    for kind in _kinds().sections():
-        told = _kinds()[kind]
+    for kind in KINDS().sections():
+        told = KINDS()[kind]
         own = np.flatnonzero(kinds == kind)
         if not len(own):
             continue
@@ -116,7 +110,7 @@ missing with --missing "<5" (in Python: missing=["<5"]).
 
 def _kind(text: str) -> str:
     """Return the kind of a value: a number, or one of the others."""
-    read = _kinds()
+    read = KINDS()
     known = {kind: read[kind]["pattern"] for kind in read.sections()}
     patterns = {"number": NUMBER, **known}
     return next(kind for kind, own in patterns.items() if re.fullmatch(own, text, re.S))

@@ -11,16 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv import errors
-from statcv.inference import (
-    Estimate,
-    Readable,
-    Scores,
-    among,
-    group_estimates,
-    make_estimate,
-    metric_of,
-)
+from statcv import errors, inference
+from statcv.inference import Estimate, Readable, Scores
 from statcv.inference.estimates.groups import groups_of
 from statcv.inference.paired.contrasts import Contrasts
 from statcv.inference.paired.records import is_result, name_results
@@ -167,17 +159,17 @@ class OfGroup:
     @cached_property
     def scores(self) -> Scores:
         """The held-out predictions of the group."""
-        return among(self.whole.scores, self.members)
+        return inference.among(self.whole.scores, self.members)
 
     def estimate(
         self, metric: str | None = None, how: str | None = None, level: float = 0.95
     ) -> Estimate:
         """Return an estimate in the group, as ``metrics(by=)`` gives it."""
         own = self.whole.chosen_metrics[0] if metric is None else metric
-        chosen = metric_of(self.whole, own)
+        chosen = inference.metric_of(self.whole, own)
         if how is not None:
-            return make_estimate(self.scores, chosen, how, level)
-        return group_estimates(self.scores, [chosen], level)[0]
+            return inference.make_estimate(self.scores, chosen, how, level)
+        return inference.group_estimates(self.scores, [chosen], level)[0]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.whole, name)

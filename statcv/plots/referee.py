@@ -12,16 +12,16 @@ import numpy as np
 from statcv.arguments import check_level, described, is_number, one_of
 from statcv.errors import ArgumentError
 from statcv.inference import Readable
-from statcv.plots import predictions
+from statcv.plots import outcome_by_prediction as by_prediction
 from statcv.plots.base import EXTERNAL, figure_width, prediction_label, titled
 from statcv.plots.calibration import plot_calibration
-from statcv.plots.curves import plot_pr, plot_roc
 from statcv.plots.decision import plot_decision
 from statcv.plots.drawn import ComparedResults, Drawn, how_averaged, named_results
 from statcv.plots.fit import fitting, say
 from statcv.plots.forest import plot_forest
-from statcv.plots.predictions import draw_classes, plot_risk
-from statcv.plots.survival import draw_areas, plot_survival
+from statcv.plots.outcome_by_prediction import draw_classes, plot_risk
+from statcv.plots.roc_and_pr import plot_pr, plot_roc
+from statcv.plots.times_to_event import draw_areas, plot_survival
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -171,10 +171,10 @@ def _say_why(why: str, ax: Axes) -> None:
 def _of_numbers(named: dict[str, Readable], level: float) -> list[Draw]:
     (result,) = named.values()
     return [
-        partial(predictions.plot_predicted, result),
-        partial(predictions.draw_group_means, result, level=level),
-        partial(predictions.draw_errors, result),
-        partial(predictions.draw_error_distribution, result),
+        partial(by_prediction.plot_predicted, result),
+        partial(by_prediction.draw_group_means, result, level=level),
+        partial(by_prediction.draw_errors, result),
+        partial(by_prediction.draw_error_distribution, result),
     ]
 
 

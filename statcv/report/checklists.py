@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from statcv.report import facts, parts
-from statcv.report.methods import WORKS
+from statcv.report.methods_paragraph import WORKS
 from statcv.words import joined, stored_rows
 
 AUTHOR: Final = "for the author"
@@ -160,7 +160,7 @@ def answers_of(
     return tuple(found)
 
 
-def same_or_each(names: Sequence[str], each: Sequence[Answers]) -> Answers:
+def same_or_each(names: Sequence[parts.Said], each: Sequence[Answers]) -> Answers:
     """Return the answers of several results: once if equal, else one after the other.
 
     Parameters
@@ -177,8 +177,7 @@ def same_or_each(names: Sequence[str], each: Sequence[Answers]) -> Answers:
             found[item] = each[0][item]
             continue
         words: list[str | parts.Said] = []
-        for place, (name, own) in enumerate(zip(names, each, strict=True)):
-            named = parts.Said(name, f"list(res.results)[{place}]")
+        for named, own in zip(names, each, strict=True):
             if item in own:
                 *first, last = own[item]
                 if isinstance(last, str):  # without its full stop
@@ -199,7 +198,6 @@ def _known(res: parts.Cited, level: float) -> dict[str, Any]:
     result, api = res.thing, res.api
     said = facts.headline(res, level)
     metrics = ", ".join(metric.label for metric in result.chosen_metrics)
-    kind = result.design.outcome.describe()
     objective = "internal validation by cross-validation"
     if facts.is_given(result):
         objective = "evaluation of predictions from other software"
@@ -209,7 +207,7 @@ def _known(res: parts.Cited, level: float) -> dict[str, Any]:
         "res": res,
         "objective": objective,
         "sentence": facts.sentence_parts(res, level),
-        "outcome": parts.Said(kind, f"{api}.design.outcome.describe()"),
+        "outcome": parts.said(res.design.outcome.describe()),
         "size": facts.size(res),
         "analysed": facts.size(res),
         "missing": _missing(res),
@@ -239,7 +237,7 @@ def _known(res: parts.Cited, level: float) -> dict[str, Any]:
 
 def _of_others(res: parts.Cited) -> dict[str, Any]:
     """Return the facts of a model that was fitted to other records."""
-    model, api, y = res.thing.validated, f"{res.api}.validated", res.thing.design.y
+    model = res.thing.validated
     names = [name for name in res.thing.design.names if name != "Intercept"]
     listed = f"', '.join(n for n in {res.api}.design.names if n != 'Intercept')"
     found: dict[str, Any] = {
@@ -249,16 +247,15 @@ def _of_others(res: parts.Cited) -> dict[str, Any]:
         "evaluated": "all records of the data count alike",
     }
     if model:
-        columns = f"', '.join({api}.predictors)"
-        found["read"] = parts.Said(", ".join(model.predictors), columns)
+        found["read"] = parts.listed(res.validated.predictors)
     if model and model.text:
         found["written"] = "see the equation of the model"
     if model and model.share is not None:
         found["shares"] = parts.prose(
             "the mean outcome is {here} in these records, and {there} where the model "
             "was fitted",
-            here=parts.rounded(float(y.mean()), f"{res.api}.design.y.mean()"),
-            there=parts.rounded(model.share, f"{api}.share"),
+            here=parts.number_of(res.design.y.mean()),
+            there=parts.number_of(res.validated.share),
         )
     return found
 
@@ -269,27 +266,20 @@ def _of_fits(res: parts.Cited) -> dict[str, Any]:
     imbalance: parts.Words = "training sets were not rebalanced"
     recalibration: parts.Words = "no method for class imbalance was used"
     if plan.rebalance:
-        imbalance = ("training sets were rebalanced: ", res.said("plan.rebalance"))
+        imbalance = ("training sets were rebalanced: ", parts.said(res.plan.rebalance))
         recalibration = (*imbalance, "; statcv did not recalibrate predictions")
     learnt = "no transformation of the predictors is estimated from the data"
     if design.terms.stateful:
         learnt = "transformations are estimated from each training set alone"
-    lowest, highest = (
-        parts.count(
-            int(getattr(plan.n_train, end)()), f"{res.api}.plan.n_train.{end}()"
-        )
-        for end in ("min", "max")
-    )
+    sizes = res.plan.n_train
+    lowest, highest = parts.count(sizes.min()), parts.count(sizes.max())
     chosen = ""
     if res.thing.held.chosen is not None:
         chosen = " with its choice of hyperparameters or thresholds,"
     training = "training sets of {low} to {high} records of the same data"
     return {
         "own": res,
-        "columns": parts.Said(
-            ", ".join(design.names[drop:]),
-            f"', '.join({res.api}.design.names{'[1:]' * drop})",
-        ),
+        "columns": parts.listed(res.design.names.from_place(drop)),
         "analysed": parts.prose(
             "{size}; {res.plan.n_fits:d} fits", size=facts.size(res), res=res
         ),
@@ -311,13 +301,10 @@ def _of_fits(res: parts.Cited) -> dict[str, Any]:
 
 
 def _missing(res: parts.Cited) -> parts.Prose:
-    design, api = res.thing.design, f"{res.api}.design"
     given = facts.is_given(res.thing) and not res.thing.validated
     what = "are further rows of a record" if given else "are omitted as incomplete"
-    lost = parts.count(design.n_given - design.n, f"{api}.n_given - {api}.n")
-    words = parts.prose(
-        f"{{lost}} of {{res.design.n_given:d}} rows {what}", lost=lost, res=res
-    )
+    said = f"{{lost}} of {{res.design.n_given:d}} rows {what}"
+    words = parts.prose(said, lost=facts.omitted(res), res=res)
     for name, n in facts.missing(res):
         words += ("; ", n, " lack ", name)
     return words

@@ -11,61 +11,36 @@ import pandas as pd
 from statcv.errors import ArgumentError
 from statcv.plots.drawn import named_results
 from statcv.plots.referee import MAX_CLASSES, PANELS
-from statcv.report import estimates
+from statcv.report import estimates, parts
 from statcv.report.checklists import GUIDELINES, answers_of, checklist, same_or_each
-from statcv.report.facts import data_flow, headline, sentence_parts, session
-from statcv.report.methods import methods_section
-from statcv.report.parts import (
-    Cited,
-    Picture,
-    Report,
-    ReportTable,
-    Said,
-    Section,
-    Words,
-    named_values,
-    prose,
-    rounded,
-    text_table,
-    value_table,
-)
+from statcv.report.facts import data_flow, headline, names_of, sentence_parts, session
+from statcv.report.methods_paragraph import methods_section
+from statcv.report.parts import Cited, ReportTable, Said, Section, prose, said
 from statcv.report.replay import comparison_draws, replay, replay_comparison
 from statcv.results.comparison.comparison import Comparison
 from statcv.results.pooling import Pooled
 from statcv.results.refittable import Refittable
-from statcv.results.summary import Summary
 from statcv.results.writing.styles import check_style
 from statcv.words import stored_rows
-
-
-def summary_of(res: Cited, level: float) -> Cited:
-    """Return the summary of a result."""
-    call = f"{res.api}.summary(level={level!r}, notes=True)"
-    return Cited(res.thing.summary(level, notes=True), call)
 
 
 def shown_tables(summary: Cited) -> tuple[ReportTable, ...]:
     """Return the rounded tables of a summary."""
     return tuple(
-        text_table(table, caption, f"{summary.api}.shown[{caption!r}]")
+        parts.text_table(table, caption, f"{summary.api}.shown[{caption!r}]")
         for caption, table in summary.thing.shown.items()
     )
 
 
 def notes_of(summary: Cited) -> Section:
     """Return the notes of a summary."""
-    return Section("Notes", items=summary.each("notes"))
+    return Section("Notes", items=tuple(map(said, summary.notes)))
 
 
 def facts_of(summary: Cited) -> ReportTable:
     """Return what a summary says of model, scheme and data."""
-    rows = [
-        (Said(name, f"{said.api}[0]"), Said(text, f"{said.api}[1]"))
-        for said, (name, text) in zip(
-            summary.each("facts"), summary.thing.facts, strict=True
-        )
-    ]
-    return named_values("Model, scheme and data", *rows)
+    rows = [(said(name), said(text)) for name, text in summary.facts]
+    return parts.named_values("Model, scheme and data", *rows)
 
 
 # ---- one result ----
@@ -73,7 +48,7 @@ def facts_of(summary: Cited) -> ReportTable:
 
 def result_report(
     result: Refittable, style: str | None, by: Any, level: float
-) -> Report:
+) -> parts.Report:
     """Return the report of a cross-validation, or of an external validation.
 
     Parameters
@@ -85,7 +60,7 @@ def result_report(
     by = result.call.by if by is None else by
     check_style(style, by)
     res, model = Cited(result), result.validated
-    summary = summary_of(res, level)
+    summary = res.summary(level=level, notes=True)
     options: dict[str, Any] = {"style": style, "by": by}
     options = {name: value for name, value in options.items() if value is not None}
     if level != 0.95:
@@ -103,21 +78,21 @@ def result_report(
         sections.append(methods_section({"": res}, level))
     if model and model.text:
         sections.append(
-            Section("Model", prose=(res.said("learner.label"),), code=(model.text,))
+            Section("Model", prose=(said(res.learner.label),), code=(model.text,))
         )
     external = result.scores.external
     if not external:
         folds = Section(
             "Folds and their audit",
             prose=(prose("Scheme: {res.plan.sentence}.", res=res),),
-            items=res.each("audit.findings", "sentence"),
+            items=tuple(said(one.sentence) for one in res.audit.findings),
         )
         sections.append(folds)
     tables = (estimates.metrics_table(res, level), *estimates.coefficient_tables(res))
     if model:  # the summary states each group
         tables += shown_tables(summary)[1:]
     sections.append(Section("Estimates", tables=tables))
-    facts: dict[str, Words] = {}
+    facts: dict[str, parts.Words] = {}
     if by is not None:
         clusters, facts = estimates.clusters_of(result, by, level)
         sections.append(clusters)
@@ -132,24 +107,27 @@ def result_report(
         answers = answers_of(style, res, level, **facts)
         for found in moved if style == "tripod+ai" else ():
             over = prose("over {found.described}", found=found)
-            mape = rounded(found.thing.mape, f"{found.api}.mape")
-            said = ("; mean absolute prediction error ", mape, " ", *over)
+            error = (
+                "; mean absolute prediction error ",
+                parts.number_of(found.mape),
+                " ",
+            )
             answers[0]["12e"] += ("; stability of predictions ", *over)
-            answers[0]["23a"] += said
+            answers[0]["23a"] += (*error, *over)
         sections.append(checklist(GUIDELINES[style], answers))
     quiet = "The call gave no warning."
     warnings = Section(
         "Warnings of the call",
         prose=() if result.warnings else (quiet,),
-        items=res.each("warnings"),
+        items=tuple(map(said, res.warnings)),
     )
     last = Section(
         "Session and replay",
-        tables=(session(None if external else res.said("seed", "d")),),
+        tables=(session(None if external else parts.count(res.seed)),),
         code=replay(result, options),
     )
-    return Report(
-        summary.said("title"),
+    return parts.Report(
+        said(summary.title),
         headline(res, level),
         (*sections, notes_of(summary), warnings, last),
     )
@@ -158,7 +136,7 @@ def result_report(
 # ---- a comparison ----
 
 
-def comparison_report(comparison: Comparison, style: str | None = None) -> Report:
+def comparison_report(comparison: Comparison, style: str | None = None) -> parts.Report:
     """Return the report of a comparison.
 
     Parameters
@@ -182,11 +160,8 @@ def comparison_report(comparison: Comparison, style: str | None = None) -> Repor
         )
     check_style(style)
     res, level = Cited(comparison), comparison.level
-    summary = Cited(comparison.summary(notes=True), "res.summary(notes=True)")
-    results = {
-        name: Cited(one, f"res.results[{name!r}]")
-        for name, one in comparison.results.items()
-    }
+    summary, names = res.summary(notes=True), names_of(comparison)
+    results = {name.text: res.results[name.text] for name in names}
     sections = [Section("Data", tables=(facts_of(summary),))]
     if style == "tripod+ai":
         sections.append(methods_section(results, level, comparison))
@@ -197,7 +172,7 @@ def comparison_report(comparison: Comparison, style: str | None = None) -> Repor
     if style is not None:
         each = {name: answers_of(style, one, level) for name, one in results.items()}
         lists = zip(*each.values(), strict=True)
-        answers = tuple(same_or_each(list(each), own) for own in lists)
+        answers = tuple(same_or_each(names, own) for own in lists)
         if style == "tripod+ai":
             compared = prose("; {res.stated} compared by {res.method.title}", res=res)
             differ = "; see the estimates and differences"
@@ -207,16 +182,16 @@ def comparison_report(comparison: Comparison, style: str | None = None) -> Repor
     sections.append(notes_of(summary))
     sections += [
         Section(
-            ("Result ", Said(name, f"list(res.results)[{place}]")),
+            ("Result ", name),
             prose=("The call gave warnings:",) * bool(one.thing.warnings),
-            items=one.each("warnings"),
-            tables=(facts_of(summary_of(one, level)),),
+            items=tuple(map(said, one.warnings)),
+            tables=(facts_of(one.summary(level=level, notes=True)),),
         )
-        for place, (name, one) in enumerate(results.items())
+        for name, one in zip(names, results.values(), strict=True)
     ]
     options = {} if style is None else {"style": style}
     first = next(iter(results.values()))
-    seed = first.said("seed", "d") if comparison_draws(comparison) else None
+    seed = parts.count(first.seed) if comparison_draws(comparison) else None
     last = Section(
         "Session and replay",
         tables=(session(seed),),
@@ -224,13 +199,13 @@ def comparison_report(comparison: Comparison, style: str | None = None) -> Repor
     )
     words = "Comparison of results by "
     title = Said(f"{words}{comparison.metric.label}", f"{words!r} + res.metric.label")
-    return Report(title, estimates.estimates_in_words(res), (*sections, last))
+    return parts.Report(title, estimates.estimates_in_words(res), (*sections, last))
 
 
 # ---- a result over imputations, or over sites ----
 
 
-def pooled_report(pooled: Pooled, level: float) -> Report:
+def pooled_report(pooled: Pooled, level: float) -> parts.Report:
     """Return the report of results over imputed data sets.
 
     Parameters
@@ -244,70 +219,65 @@ def pooled_report(pooled: Pooled, level: float) -> Report:
     frame = pd.DataFrame(rows, columns=["estimate", "lower", "upper"])
     frame.index = pd.RangeIndex(1, len(each) + 1, name="imputation")
     columns = "(one.value, one.lower, one.upper)"
-    api = f"pd.DataFrame([{columns} for one in each])"
-    forest = Picture(
+    table = Cited(frame, f"pd.DataFrame([{columns} for one in each])")
+    forest = parts.Picture(
         "imputations",
         "Estimates by imputation",
         "Headline metric in each imputed data set, and pooled, with intervals.",
         lambda ax: pooled.plot(ax=ax, level=level),
     )
     return general_report(
-        pooled.summary(level),
-        f"res.summary(level={level!r})",
-        [value_table(frame, each[0].label, api)],
+        Cited(pooled).summary(level=level),
+        [parts.value_table(table, each[0].label)],
         [forest],
         further="Imputations",
     )
 
 
-def pooled_comparison_report(comparison: Comparison) -> Report:
+def pooled_comparison_report(comparison: Comparison) -> parts.Report:
     """Return the report of a comparison of results over imputed data sets.
 
     Parameters
     ----------
     comparison : PooledComparison
     """
-    forest = Picture(
+    forest = parts.Picture(
         "differences",
         "Differences",
         "Differences with intervals, pooled over imputations.",
         lambda ax: comparison.plot(ax=ax),
     )
-    summary = comparison.summary(notes=True)
-    return general_report(summary, "res.summary(notes=True)", [], [forest])
+    return general_report(Cited(comparison).summary(notes=True), [], [forest])
 
 
 def general_report(
-    summary: Summary,
-    call: str,
+    summary: Cited,
     tables: Sequence[ReportTable],
-    pictures: Sequence[Picture] = (),
+    pictures: Sequence[parts.Picture] = (),
     further: str = "Plan, sites and disclosure",
-) -> Report:
+) -> parts.Report:
     """Return the report of a result that has a summary and further tables.
 
     Parameters
     ----------
-    summary : Summary
-    call : str
-        Expression that gives the summary.
+    summary : Cited
+        Summary of the result.
     tables : sequence of ReportTable
         Further tables.
-    pictures : sequence of Picture
+    pictures : sequence of parts.Picture
     further : str
         Heading of the further tables.
     """
-    found = Cited(summary, call)
     more = (Section(further, tables=tuple(tables)),) * bool(tables)
     sections = (
-        Section("Plan and data", tables=(facts_of(found),)),
-        Section("Estimates", tables=shown_tables(found)),
+        Section("Plan and data", tables=(facts_of(summary),)),
+        Section("Estimates", tables=shown_tables(summary)),
         Section("Pictures", pictures=tuple(pictures)),
         *more,
-        notes_of(found),
+        notes_of(summary),
         Section("Session", tables=(session(None),)),
     )
-    return Report(found.said("title"), found.said("headline"), sections)
+    return parts.Report(said(summary.title), said(summary.headline), sections)
 
 
 # ---- pictures, by the kind of outcome ----
@@ -339,29 +309,29 @@ def pictures_section(result: Refittable, level: float) -> Section:
     level : float
         Confidence level of the bands.
     """
-    kind, said = result.design.outcome.kind, ""
+    kind, why = result.design.outcome.kind, ""
     draws = PANELS[kind](named_results((result,), "report"), level)
     probabilities, external = result.scores.probabilities, result.scores.external
     if kind == "continuous":
-        said = "ROC, calibration of risks and net benefit are for classes."
+        why = "ROC, calibration of risks and net benefit are for classes."
     elif kind == "binary" and not probabilities:
         kind = "scores"
-        said = (
+        why = (
             "Calibration and net benefit need probabilities, and these predictions "
             "are scores on a scale of their own."
         )
     elif kind == "survival" and not result.design.outcome.horizons:
         kind = "without horizon"
-        said = "Calibration and net benefit need the risk by some time (horizon=)."
+        why = "Calibration and net benefit need the risk by some time (horizon=)."
     elif kind == "multiclass":
-        said = "Each class is shown against all others."
+        why = "Each class is shown against all others."
         if result.design.outcome.ordered:
-            said = "The classes above each cut point are shown against those below it."
-        said += " Net benefit is defined for two classes, and is not shown."
+            why = "The classes above each cut point are shown against those below it."
+        why += " Net benefit is defined for two classes, and is not shown."
         if len(result.design.outcome.levels) > MAX_CLASSES:
-            said += " For so many, neither ROC curves nor calibration are drawn."
+            why += " For so many, neither ROC curves nor calibration are drawn."
         elif not probabilities:
-            said += " Scores that are not probabilities have no calibration."
+            why += " Scores that are not probabilities have no calibration."
     pictures = []
     for words, draw in zip(_described(kind), draws, strict=True):
         if words == ("none",):
@@ -373,14 +343,16 @@ def pictures_section(result: Refittable, level: float) -> Section:
         if external:
             text = text.replace("held-out ", "").replace("Held-out p", "P")
 
-        def drawn(ax: Any, draw: Callable[..., Any] = draw) -> Any:
-            return draw(ax=ax)
-
-        pictures.append(Picture(name, title, text, drawn))
-    return Section("Pictures", prose=(said,) * bool(said), pictures=tuple(pictures))
+        pictures.append(parts.Picture(name, title, text, partial(_on, draw)))
+    return Section("Pictures", prose=(why,) * bool(why), pictures=tuple(pictures))
 
 
-def pictures_of_comparison(comparison: Comparison) -> tuple[Picture, ...]:
+def _on(draw: Callable[..., Any], ax: Any) -> Any:
+    """Draw on given Axes."""
+    return draw(ax=ax)
+
+
+def pictures_of_comparison(comparison: Comparison) -> tuple[parts.Picture, ...]:
     """Return the pictures of a comparison.
 
     Parameters
@@ -398,7 +370,9 @@ def pictures_of_comparison(comparison: Comparison) -> tuple[Picture, ...]:
         names, more = ["forest", "roc", "decision"], {"at": first.horizons[-1]}
     options: dict[str, Any] = {"forest": {}} | dict.fromkeys(names[1:], more)
     return tuple(
-        Picture(name, title, text, partial(comparison.plot, name, **options[name]))
+        parts.Picture(
+            name, title, text, partial(comparison.plot, name, **options[name])
+        )
         for name, title, text in _described("comparison")
         if name in options
     )

@@ -8,20 +8,9 @@ import numpy as np
 
 from statcv.engine import PACKAGES, installed
 from statcv.folds import SCHEMES
-from statcv.inference import RandomEffects
-from statcv.report.parts import (
-    Cited,
-    Prose,
-    ReportTable,
-    Said,
-    Words,
-    count,
-    limits_cell,
-    named_values,
-    plain_text,
-    prose,
-    rounded,
-)
+from statcv.report import parts
+from statcv.report.parts import Cited, Prose, Said, count, number_of, prose, said
+from statcv.results.comparison.comparison import Comparison
 from statcv.results.refittable import Refittable
 from statcv.results.summary import MANY
 from statcv.words import limits_digits
@@ -40,31 +29,22 @@ def lists_coefficients(result: Refittable) -> bool:
     return held is not None and 0 < held.shape[1] <= MANY
 
 
-def estimate_of(res: Cited, level: float) -> Cited:
-    """Return the headline of a result."""
-    call = f"{res.api}.estimate(level={level!r})"
-    return Cited(res.thing.estimate(level=level), call)
-
-
 def events(res: Cited) -> Said | None:
     """Return the number of positive records, or events; None for other outcomes."""
-    y, api = res.thing.design.y, f"{res.api}.design.y"
-    if res.thing.design.outcome.kind == "binary":
-        return count(int(y.sum()), f"int({api}.sum())")
-    if res.thing.design.outcome.kind == "survival":
-        return count(int((y > 0).sum()), f"int(({api} > 0).sum())")
-    return None
+    y, kind = res.design.y, res.thing.design.outcome.kind
+    if kind not in ("binary", "survival"):
+        return None
+    return count((y if kind == "binary" else y > 0).sum().passed_to(int))
 
 
 def horizons(res: Cited) -> Prose:
     """Return the times by which risk is predicted, after a word; empty without any."""
-    known = res.thing.design.outcome.horizons
-    said: Prose = ()
-    for place, time in enumerate(known):
-        source = f"{res.api}.design.outcome.horizons[{place}]"
-        before = " by " if not place else " and " if place == len(known) - 1 else ", "
-        said += (before, Said(f"{time:g}", source, time))
-    return said
+    each = [said(time, "g") for time in res.design.outcome.horizons]
+    words: Prose = ()
+    for place, time in enumerate(each):
+        before = " by " if not place else " and " if place == len(each) - 1 else ", "
+        words += (before, time)
+    return words
 
 
 def censoring(res: Cited) -> Prose:
@@ -82,7 +62,7 @@ def censoring(res: Cited) -> Prose:
 
 def outcome_level(res: Cited, code: int) -> Prose:
     """Return the name of the outcome and one of its levels."""
-    level = res.each("design.outcome.levels")[code]
+    level = res.design.outcome.levels[code]
     return prose("{res.design.outcome.name} = {level}", res=res, level=level)
 
 
@@ -112,17 +92,17 @@ def resampling(res: Cited) -> Prose:
         )
     if conditions:
         words += f", with {' and '.join(conditions)}"
-    k = count(len(plan.labels[0]), f"len({res.api}.plan.labels[0])")
+    k = count(res.plan.labels[0].passed_to(len))
     return prose(words, res=res, k=k)
 
 
-def value_words(res: Cited, level: float, interval: str = "CI") -> Prose:
-    """Return the value of the headline with its interval, which is named."""
-    one = estimate_of(res, level)
+def value_words(one: Cited, interval: str = "CI") -> Prose:
+    """Return the value of an estimate with its interval, which is named."""
     places = limits_digits(one.thing.lower, one.thing.upper)
     if np.isnan(one.thing.lower):
         return prose(f"{{one.value:.{places}f}} (no interval)", one=one)
-    share = Said(f"{100 * level:g}", f"100 * {one.api}.level", 100 * one.thing.level)
+    level = 100 * one.thing.level
+    share = Said(f"{level:g}", f"100 * {one.api}.level", level)
     words = " ({share}% {interval} {one.lower:F} to {one.upper:F})"
     words = f"{{one.value:F}}{words}".replace(":F}", f":.{places}f}}")
     return prose(words, one=one, share=share, interval=interval)
@@ -130,20 +110,19 @@ def value_words(res: Cited, level: float, interval: str = "CI") -> Prose:
 
 def headline(res: Cited, level: float) -> Prose:
     """Return the headline metric with its interval, without a verb."""
-    one = estimate_of(res, level)
-    how = Said(one.thing.how.replace("_", " "), f"{one.api}.how.replace('_', ' ')")
-    value = value_words(res, level)
+    one = res.estimate(level=level)
+    how, value = one.how.replace("_", " "), value_words(one)
     return prose("{one.label} ({how}) {value}", one=one, how=how, value=value)
 
 
 def the(res: Cited, level: float, article: str = "the ") -> str:
     """Return the article of the headline metric; none with a person's name."""
-    return "" if "'s " in estimate_of(res, level).thing.label else article
+    return "" if "'s " in res.thing.estimate(level=level).label else article
 
 
 def sentence_parts(res: Cited, level: float) -> Prose:
     """Return the sentence for an abstract, with the source of each number."""
-    with_events: Prose = ()
+    one, with_events = res.estimate(level=level), Prose()
     if n := events(res):
         with_events = (" with ", n, " events")
     if res.thing.design.outcome.kind == "binary":
@@ -152,8 +131,8 @@ def sentence_parts(res: Cited, level: float) -> Prose:
     return prose(
         the(res, level, "The ") + words + "{res.design.n:d} records{events}, "
         "by {scheme}.",
-        metric=prose("{one.label}", one=estimate_of(res, level)),
-        value=value_words(res, level, "confidence interval"),
+        metric=one.label,
+        value=value_words(one, "confidence interval"),
         res=res,
         events=with_events,
         scheme=resampling(res),
@@ -162,7 +141,7 @@ def sentence_parts(res: Cited, level: float) -> Prose:
 
 def sentence_of(result: Refittable, level: float = 0.95) -> str:
     """Return the sentence for an abstract."""
-    return plain_text(sentence_parts(Cited(result), level))
+    return parts.plain_text(sentence_parts(Cited(result), level))
 
 
 def size(res: Cited) -> Prose:
@@ -175,9 +154,7 @@ def size(res: Cited) -> Prose:
     of_events = events(res)
     if of_events:
         words += "; {events} events"
-    columns = count(
-        len(design.names[drop:]), f"len({res.api}.design.names{'[1:]' * drop})"
-    )
+    columns = count(res.design.names.from_place(drop).passed_to(len))
     return prose(words, res=res, columns=columns, events=of_events or "")
 
 
@@ -189,101 +166,102 @@ def without_intercept(res: Cited) -> int:
 
 def per_column(res: Cited) -> Prose:
     """Return the number of records, or of the rarer class, per column."""
-    design, api = res.thing.design, f"{res.api}.design"
+    design, y = res.thing.design, f"{res.api}.design.y"
     columns = design.matrix.shape[1] - (design.intercept is not None)
-    if design.outcome.kind == "survival" and columns:
-        each = float((design.y > 0).sum() / columns)
-        source = f"({api}.y > 0).sum() / "
-        source += f"({api}.matrix.shape[1] - ({api}.intercept is not None))"
-        return (Said(f"{each:.1f}", source, each), " events per column")
-    if design.outcome.kind != "binary" or not columns:
+    if design.outcome.kind not in ("binary", "survival") or not columns:
         return prose("{res.design.n:d} records", res=res)
-    each = float(min(np.bincount(design.y, minlength=2)) / columns)
-    source = (
-        f"min(({api}.y == 0).sum(), ({api}.y == 1).sum()) / "
-        f"({api}.matrix.shape[1] - ({api}.intercept is not None))"
-    )
-    said = Said(f"{each:.1f}", source, each)
-    return (said, " records of the rarer class per column")
+    few, source = (design.y > 0).sum(), f"({y} > 0).sum()"
+    what = " events per column"
+    if design.outcome.kind == "binary":
+        few = min(np.bincount(design.y, minlength=2))
+        source = f"min(({y} == 0).sum(), ({y} == 1).sum())"
+        what = " records of the rarer class per column"
+    source += f" / ({res.api}.design.matrix.shape[1] - "
+    source += f"({res.api}.design.intercept is not None))"
+    each = float(few / columns)
+    return (Said(f"{each:.1f}", source, each), what)
 
 
 def missing(res: Cited) -> list[tuple[Said, Said]]:
     """Return the columns in which values are missing, with the number of them."""
-    api = f"{res.api}.design.missing"
-    return [
-        (Said(name, f"list({api})[{place}]"), count(n, f"{api}[{name!r}]"))
-        for place, (name, n) in enumerate(res.thing.design.missing.items())
-    ]
+    known = res.design.missing
+    return [(said(one), count(known[one.thing])) for one in known.passed_to(list)]
 
 
-def data_flow(res: Cited) -> ReportTable:
+def data_flow(res: Cited) -> parts.ReportTable:
     """Return the rows given, omitted and used, with positives and clusters."""
-    result = res.thing
-    design = result.design
+    result, design = res.thing, res.thing.design
     repeated = is_given(result) and not result.validated
     lost = "further rows of records" if repeated else "rows omitted as incomplete"
-    rows: list[tuple[Words, Words]] = [
-        ("rows given", res.said("design.n_given", "d")),
-        (lost, count(design.n_given - design.n, "res.design.n_given - res.design.n")),
+    rows: list[tuple[parts.Words, parts.Words]] = [
+        ("rows given", count(res.design.n_given)),
+        (lost, omitted(res)),
     ]
     rows += [(("missing in ", name), n) for name, n in missing(res)]
-    rows.append(("records used", res.said("design.n", "d")))
+    rows.append(("records used", count(res.design.n)))
     if not result.scores.external:
-        held = int((np.bincount(result.held.row) > 0).sum())
-        source = "len(set(res.held.row.ravel().tolist()))"
-        rows.append(("records held out", count(held, source)))
+        held = number_of_different(res.held.row.ravel())
+        rows.append(("records held out", held))
     for code in range(len(design.outcome.levels)):
-        n = count(int((design.y == code).sum()), f"int((res.design.y == {code}).sum())")
+        n = count(res.design.y.equal_to(code).sum().passed_to(int))
         positive = design.outcome.kind == "binary" and code == 1
         rows.append(((*outcome_level(res, code), " (positive)" * positive), n))
     if design.outcome.kind == "survival":
         rows.append(("records with the event", events(res) or ""))
-        median = rounded(design.outcome.follow_up, "res.design.outcome.follow_up")
         if not np.isnan(design.outcome.follow_up):
+            median = number_of(res.design.outcome.follow_up)
             rows.append(("median follow-up, by reverse Kaplan-Meier", median))
-    for place, time in enumerate(design.outcome.horizons):
-        at = f"res.design.outcome.horizons[{place}]"
-        said = Said(f"{time:g}", at, time)
-        for what, test, own in (
-            ("events by ", "res.design.y > 0", design.y > 0),
-            ("censored by ", "res.design.y < 0", design.y < 0),
-        ):
-            by_then = int((own & (np.abs(design.y) <= time)).sum())
-            source = f"int((({test}) & (abs(res.design.y) <= {at})).sum())"
-            rows.append(((what, said), count(by_then, source)))
-    codes = None if result.plan.strata is None else result.scores.clusters
-    if codes is not None:
-        source = "len(set(res.scores.clusters.tolist()))"
-        rows.append(("clusters", count(len(np.unique(codes)), source)))
-    return named_values("Data flow", *rows)
+    y = res.design.y
+    for time in res.design.outcome.horizons:
+        for what, own in (("events by ", y > 0), ("censored by ", y < 0)):
+            until = np.abs(y.thing) <= time.thing
+            source = f"({own.api} & (abs({y.api}) <= {time.api}))"
+            number = Cited(own.thing & until, source).sum().passed_to(int)
+            rows.append(((what, said(time, "g")), count(number)))
+    if result.plan.strata is not None and result.scores.clusters is not None:
+        rows.append(("clusters", number_of_different(res.scores.clusters)))
+    return parts.named_values("Data flow", *rows)
 
 
-def heterogeneity_table(found: RandomEffects, api: str) -> ReportTable:
+def names_of(comparison: Comparison) -> list[Said]:
+    """Return the names of the results of a comparison."""
+    results = Cited(comparison.results, "res.results")
+    return [said(name) for name in results.passed_to(list)]
+
+
+def omitted(res: Cited) -> Said:
+    """Return the number of rows that are given and not used."""
+    given, used = res.design.n_given, res.design.n
+    return count(Cited(given.thing - used.thing, f"{given.api} - {used.api}"))
+
+
+def number_of_different(values: Cited) -> Said:
+    """Return how many different values an array has."""
+    return count(values.tolist().passed_to(set).passed_to(len))
+
+
+def heterogeneity_table(found: Cited) -> parts.ReportTable:
     """Return what random effects say of the spread of clusters."""
-    limits = {name: getattr(found, name) for name in ("estimate", "lower", "upper")}
-    mean = limits_cell(limits, f"vars({api})[")
-    said = {
+    words = {
         "prediction_lower": "lower limit of the prediction interval for a new cluster",
         "prediction_upper": "upper limit of it",
         "tau2": "variance between clusters (tau²)",
         "i2": "share of heterogeneity (I²)",
         "p_heterogeneity": "p-value of the test of no heterogeneity",
     }
-    rows: list[tuple[Words, Words]] = [
-        (label, rounded(float(getattr(found, name)), f"{api}.{name}"))
-        for name, label in said.items()
-    ]
+    rows = [(text, number_of(getattr(found, name))) for name, text in words.items()]
+    mean = parts.limits_cell(found.passed_to(vars).__getitem__)
     first = ("mean over clusters, with its interval", mean)
-    return named_values("Heterogeneity, by random effects", first, *rows)
+    return parts.named_values("Heterogeneity, by random effects", first, *rows)
 
 
-def session(seed: Said | None) -> ReportTable:
+def session(seed: Said | None) -> parts.ReportTable:
     """Return the versions of Python and the packages, and the seed."""
-    rows: list[tuple[Words, Words]] = [
+    rows: list[tuple[parts.Words, parts.Words]] = [
         ("Python", Said(platform.python_version(), "platform.python_version()"))
     ]
     for name, version in installed((*PACKAGES, *DRAWN_WITH)).items():
         rows.append((name, Said(version, f"importlib.metadata.version({name!r})")))
     if seed is not None:
         rows.append(("seed", seed))
-    return named_values("Session", *rows)
+    return parts.named_values("Session", *rows)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,10 @@ from statcv.inference.paired.contrasts import ADJUSTED
 from statcv.metrics import Metric
 from statcv.report.facts import outcome_level, resampling
 from statcv.report.parts import Cited, plain_text
+from statcv.results.by_group import group_table
 from statcv.results.comparison.comparison import subtracted
-from statcv.results.groups import group_table
+from statcv.results.estimating import is_bootstrap
 from statcv.results.pooling import Pooled, over_imputations, pooled_table
-from statcv.results.refits import is_bootstrap
 from statcv.results.refittable import Refittable
 from statcv.results.writing.export import INDENT, PaperTable
 from statcv.tables import check_digits, column
@@ -31,24 +30,16 @@ WAYS = {
     "per_fold": "the mean over folds",
     "paired": "computed from records that the same fit held out",
 }
-Limits = tuple[float, float, float]  # an estimate, and the limits of its interval
+LIMITS = ["estimate", "lower", "upper"]
+Limits = tuple[float, ...]  # an estimate, and the limits of its interval
 
 
-@dataclass(frozen=True)
-class _Row:
-    """The estimates in one row, one for each result.
-
-    ``bare`` has further numbers without an interval.
-    """
-
-    name: str
-    estimates: tuple[Limits, ...]
-    bare: tuple[float, ...] = ()
-
-    def cells(self, digits: int) -> list[str]:
-        each = (column(one, [], digits) for one in self.estimates)
-        bare = column(self.bare, [], digits)
-        return [*(words.with_interval(*texts) for texts in each), *bare]
+def _cells(
+    limits: Sequence[Limits], digits: int, bare: Sequence[float] = ()
+) -> list[str]:
+    """Return estimates with their intervals, and further numbers without one."""
+    each = (words.with_interval(*column(one, [], digits)) for one in limits)
+    return [*each, *column(bare, [], digits)]
 
 
 def check_options(function: Callable[..., Any], given: Mapping[str, Any]) -> None:
@@ -115,8 +106,8 @@ def paper_table(
             more = tuple(float(of.get(metric.name, np.nan)) for of in bare.values())
             own = [each[place] for each in made]
             limits = tuple((one.value, one.lower, one.upper) for one in own)
-            row = _Row(_heading(metric), limits, more)
-            rows.append((row.name, row.cells(_digits([row], digits))))
+            cells = _cells(limits, _digits(limits, digits), more)
+            rows.append((_heading(metric), cells))
     frame = pd.DataFrame([cells for _, cells in rows], columns=heads)
     frame.index = pd.Index([name for name, _ in rows], name=said if others else None)
     text = caption
@@ -167,12 +158,12 @@ def comparison_table(
     compared, pairs = comparison.contrasts, comparison.differences
     columns = ["difference", "lower", "upper"]
     apart = [tuple(row) for row in pairs[columns].to_numpy(float)]
-    places = _digits([_Row("", tuple(apart))], digits)
+    places = _digits(apart, digits)
     differences = [
         words.with_interval(text, *column(limits[1:], [], places))
         for text, limits in zip(subtracted(compared, places), apart, strict=True)
     ]
-    own = comparison.table[["estimate", "lower", "upper"]].to_numpy(float)
+    own = comparison.table[LIMITS].to_numpy(float)
     alone = len(pairs) == 1 or comparison.reference is not None
     adjusted = len(pairs) > 1 and comparison.adjust != "none"
     name, heading, _ = ADJUSTED[comparison.adjust] if adjusted else ("p", "", "")
@@ -183,7 +174,7 @@ def comparison_table(
     nothing = [""] * (2 + adjusted)
     of = dict(zip(pairs["second"], tested, strict=True)) if alone else {}
     rows = {
-        one: [*_Row("", (tuple(limits),)).cells(places), *of.get(one, nothing)]
+        one: [*_cells([limits], places), *of.get(one, nothing)]
         for one, limits in zip(comparison.table.index, own, strict=True)
     }
     if not alone:
@@ -232,12 +223,11 @@ def _heading(metric: Metric) -> str:
     return f"{label[0].upper()}{label[1:]}" if word.islower() else label
 
 
-def _digits(rows: Sequence[_Row], given: int | None) -> int:
-    """Return the number of decimals of rows that stand together."""
+def _digits(limits: Sequence[Limits], given: int | None) -> int:
+    """Return the number of decimals of estimates that stand together."""
     if given is not None:
         return given
-    limits = [(low, high) for row in rows for _, low, high in row.estimates]
-    return words.shared_digits([low for low, _ in limits], [high for _, high in limits])
+    return words.shared_digits(*([one[end] for one in limits] for end in (1, 2)))
 
 
 def _of_bootstrap(
@@ -267,18 +257,15 @@ def _by_group(
     found: list[tuple[str, list[str]]] = []
     for metric in metrics[0]:
         each = [table[table["metric"] == metric.name] for table in tables]
-        rows = []
-        for place, (group, n) in enumerate(
-            zip(each[0].iloc[:, 1], each[0]["n"], strict=True)
-        ):
-            own = [one.iloc[place] for one in each]
-            limits = [(r["estimate"], r["lower"], r["upper"]) for r in own]
-            rows.append(_Row(f"{group} (n = {n})", tuple(limits)))
-        places, indent = _digits(rows, digits), ""
+        names = each[0].iloc[:, 1].astype(str) + [f" (n = {n})" for n in each[0]["n"]]
+        limits = [[tuple(row) for row in one[LIMITS].to_numpy()] for one in each]
+        rows = list(zip(*limits, strict=True))
+        places, indent = _digits([one for row in rows for one in row], digits), ""
         if len(metrics[0]) > 1:
             indent = INDENT
             found.append((_heading(metric), [""] * len(results)))
-        found += [(f"{indent}{row.name}", row.cells(places)) for row in rows]
+        for name, row in zip(names, rows, strict=True):
+            found.append((f"{indent}{name}", _cells(row, places)))
     return found
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 from string import Formatter
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from statcv.metrics import Metric, is_listed
 from statcv.tables import column, number
 from statcv.words import limits_digits, percent
 
@@ -40,11 +42,14 @@ Prose = tuple[str | Said, ...]
 Words = str | Said | Prose
 
 
-@dataclass(frozen=True, eq=False)
 class Cited:
     """A thing that a report cites, and the expression that gives it to a reader.
 
-    Attributes
+    Whatever is read of it is cited in turn: an attribute, an item, each of its
+    elements, what a call of it returns, and where it is above or below a number. So a
+    number and its source are written once.
+
+    Parameters
     ----------
     thing : object
     api : str
@@ -52,27 +57,74 @@ class Cited:
 
     Examples
     --------
-    >>> Cited(3 + 4j, "res.z").said("imag", ".1f")
-    Said(text='4.0', api='res.z.imag', value=4.0)
+    >>> z = Cited({"a": 3 + 4j}, "res.z")["a"]
+    >>> number_of(z.imag), said(z.conjugate().imag, ".1f").text
+    (Said(text='4.000', api="res.z['a'].imag", value=4.0), '-4.0')
     """
 
-    thing: Any
-    api: str = "res"
+    def __init__(self, thing: Any, api: str = "res") -> None:
+        self.thing, self.api = thing, api
 
-    def said(self, path: str, form: str = "") -> Said:
-        """Return an attribute as text, or as a number if it has a format."""
-        value, api = attrgetter(path)(self.thing), f"{self.api}.{path}"
-        if not form:
-            return Said(str(value), api)
-        return Said(format(value, form), api, float(value))
+    def __getattr__(self, name: str) -> Cited:
+        return Cited(getattr(self.thing, name), f"{self.api}.{name}")
 
-    def each(self, path: str, then: str = "") -> tuple[Said, ...]:
-        """Return each element of an attribute, or an attribute of each element."""
-        found = enumerate(attrgetter(path)(self.thing))
-        api = f"{self.api}.{path}"
-        if not then:
-            return tuple(Said(str(one), f"{api}[{place}]") for place, one in found)
-        return tuple(Cited(one, f"{api}[{place}]").said(then) for place, one in found)
+    def __getitem__(self, key: Any) -> Cited:
+        places = key if isinstance(key, tuple) else (key,)
+        return Cited(self.thing[key], f"{self.api}[{', '.join(map(repr, places))}]")
+
+    def __iter__(self) -> Iterator[Cited]:
+        return (self[place] for place in range(len(self.thing)))
+
+    def __call__(self, *given: Any, **named: Any) -> Cited:
+        """Call it, and cite what it returns."""
+        words = [str(literal(one)) for one in given]
+        words += [f"{name}={literal(one) or name}" for name, one in named.items()]
+        call = f"{self.api}({', '.join(words)})"
+        return Cited(self.thing(*given, **named), call)
+
+    def __gt__(self, number: float) -> Cited:
+        return Cited(self.thing > number, f"({self.api} > {number!r})")
+
+    def __lt__(self, number: float) -> Cited:
+        return Cited(self.thing < number, f"({self.api} < {number!r})")
+
+    def equal_to(self, code: int) -> Cited:
+        """Return where it equals a code."""
+        return Cited(self.thing == code, f"({self.api} == {code!r})")
+
+    def passed_to(self, function: Callable[[Any], Any]) -> Cited:
+        """Return what a function of Python, such as ``int`` or ``len``, makes of it."""
+        return Cited(function(self.thing), f"{function.__name__}({self.api})")
+
+    def from_place(self, place: int) -> Cited:
+        """Return its elements from a place on."""
+        end = f"[{place}:]" if place else ""
+        return Cited(self.thing[place:], f"{self.api}{end}")
+
+
+def literal(value: Any) -> str | None:
+    """Return a value as code, or None if it is an object of the caller's script."""
+    if isinstance(value, (np.integer, np.floating, np.bool_)):
+        value = value.item()
+    if isinstance(value, (str, int, float, bool, type(None))):
+        return repr(value)
+    if isinstance(value, Metric) and is_listed(value):
+        return repr(value.name)
+    if isinstance(value, (list, tuple)):
+        parts = [literal(one) for one in value]
+        if None in parts or len(parts) > 50:
+            return None
+        return f"[{', '.join(map(str, parts))}]"
+    if isinstance(value, dict):
+        pairs = [(literal(k), literal(v)) for k, v in value.items()]
+        if any(None in pair for pair in pairs):
+            return None
+        return f"{{{', '.join(f'{k}: {v}' for k, v in pairs)}}}"
+    if isinstance(value, (np.ndarray, pd.Series, pd.DataFrame)) or callable(value):
+        return None
+    text = repr(value)
+    hidden = re.search(r"\b0x[0-9a-fA-F]+|<|[/\\]", text) or len(text) > 300
+    return None if hidden else " ".join(text.split())
 
 
 def prose(template: str, **known: Cited | Words) -> Prose:
@@ -91,7 +143,9 @@ def prose(template: str, **known: Cited | Words) -> Prose:
             continue
         name, _, path = field.partition(".")
         one = known[name]
-        found += as_prose(one.said(path, form or "") if isinstance(one, Cited) else one)
+        if isinstance(one, Cited):
+            one = said(attrgetter(path)(one) if path else one, form or "")
+        found += as_prose(one)
     return tuple(found)
 
 
@@ -197,35 +251,16 @@ def text_table(frame: pd.DataFrame, caption: str, api: str) -> ReportTable:
     return ReportTable(caption, head, rows, api)
 
 
-def value_table(frame: pd.DataFrame, caption: Words, api: str) -> ReportTable:
-    """Return a data frame of numbers and texts, with the source of each cell.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    caption : words
-    api : str
-        Expression that gives the frame.
-    """
-    head = [Said(str(name), f"{api}.columns[{k}]") for k, name in enumerate(frame)]
-    rows = [
-        (
-            Said(str(label), f"{api}.index[{row}]"),
-            *(
-                one_value(frame.iat[row, k], f"{api}.iloc[{row}, {k}]")
-                for k in range(frame.shape[1])
-            ),
-        )
+def value_table(frame: Cited, caption: Words) -> ReportTable:
+    """Return a data frame of numbers and texts, with the source of each cell."""
+    columns = frame.thing.shape[1]
+    cells = [
+        (said(label), *(number_of(frame.iloc[row, k]) for k in range(columns)))
         for row, label in enumerate(frame.index)
     ]
-    return ReportTable(caption, (str(frame.index.name or ""), *head), tuple(rows))
-
-
-def one_value(value: Any, api: str) -> Said:
-    """Return a number, rounded if it is not an integer, or a text."""
-    if isinstance(value, (float, np.floating)):
-        return rounded(float(value), api)
-    return Said(str(value), api)
+    head: list[Words] = [str(frame.thing.index.name or "")]
+    head += map(said, frame.columns)
+    return ReportTable(caption, tuple(head), tuple(cells))
 
 
 def named_values(caption: Words, *rows: tuple[Words, Words]) -> ReportTable:
@@ -236,15 +271,35 @@ def named_values(caption: Words, *rows: tuple[Words, Words]) -> ReportTable:
 # ---- numbers ----
 
 
-def count(value: int, api: str) -> Said:
+def said(one: Cited, form: str = "") -> Said:
+    """Return a thing as text, or as a number if it has a format."""
+    if not form:
+        return Said(str(one.thing), one.api)
+    return Said(format(one.thing, form), one.api, float(one.thing))
+
+
+def listed(names: Cited) -> Said:
+    """Return names with commas between them."""
+    return Said(", ".join(names.thing), f"', '.join({names.api})")
+
+
+def count(one: Cited) -> Said:
     """Return an integer."""
-    return Said(str(value), api, float(value))
+    return Said(str(one.thing), one.api, float(one.thing))
 
 
-def shown(value: float, api: str, digits: int) -> Said:
+def shown(one: Cited, digits: int) -> Said:
     """Return a number with a given number of decimals."""
-    (text,) = column([value], [], digits)
-    return Said(text.replace("-", "−"), api, value)
+    (text,) = column([one.thing], [], digits)
+    return Said(text.replace("-", "−"), one.api, float(one.thing))
+
+
+def number_of(one: Cited) -> Said:
+    """Return a number, with as many digits as tables give it, or a text."""
+    if isinstance(one.thing, (float, np.floating)):
+        text = number(one.thing).replace("-", "−")
+        return Said(text, one.api, float(one.thing))
+    return said(one)
 
 
 def estimate_head(level: float) -> Said:
@@ -258,32 +313,24 @@ def estimate_head(level: float) -> Said:
 
 
 def limits_cell(
-    row: Mapping[Any, Any], at: str, digits: int | None = None, value: str = "estimate"
+    row: Callable[[str], Cited], digits: int | None = None, value: str = "estimate"
 ) -> Prose:
     """Return an estimate and its interval as one cell, such as 0.68 (0.58 to 0.77).
 
     Parameters
     ----------
-    row : mapping
-        The estimate, ``lower`` and ``upper``.
-    at : str
-        Beginning of the expression that gives them, such as ``"table.loc[0, "``.
+    row : callable
+        Function that returns the estimate, ``lower`` and ``upper`` by their names.
     digits : int, optional
         Number of decimals.
     value : str
         Name of the estimate.
     """
-    lower, upper = float(row["lower"]), float(row["upper"])
-    places = limits_digits(lower, upper) if digits is None else digits
-
-    def said(name: str) -> Said:
-        return shown(float(row[name]), f"{at}{name!r}]", places)
-
-    if math.isnan(lower):
-        return (said(value),)
-    return (said(value), " (", said("lower"), " to ", said("upper"), ")")
-
-
-def rounded(value: float, api: str) -> Said:
-    """Return a number with as many digits as the tables give it."""
-    return Said(number(value).replace("-", "−"), api, float(value))
+    ends = [row("lower"), row("upper")]
+    places = digits
+    if places is None:
+        places = limits_digits(*(float(end.thing) for end in ends))
+    if math.isnan(ends[0].thing):
+        return (shown(row(value), places),)
+    lower, upper = (shown(end, places) for end in ends)
+    return (shown(row(value), places), " (", lower, " to ", upper, ")")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from statcv.metrics import Metric, is_listed
 from statcv.report.facts import is_given
+from statcv.report.parts import literal
 from statcv.results.comparison.comparison import Comparison
 from statcv.results.refittable import Refittable
 from statcv.results.stability import Stability
@@ -34,31 +32,6 @@ def changed_arguments(result: Refittable) -> dict[str, Any]:
             continue
         found[field.name] = value
     return found
-
-
-def literal(value: Any) -> str | None:
-    """Return a value as code, or None if it is an object of the caller's script."""
-    if isinstance(value, (np.integer, np.floating, np.bool_)):
-        value = value.item()
-    if isinstance(value, (str, int, float, bool, type(None))):
-        return repr(value)
-    if isinstance(value, Metric) and is_listed(value):
-        return repr(value.name)
-    if isinstance(value, (list, tuple)):
-        parts = [literal(one) for one in value]
-        if None in parts or len(parts) > 50:
-            return None
-        return f"[{', '.join(map(str, parts))}]"
-    if isinstance(value, dict):
-        pairs = [(literal(k), literal(v)) for k, v in value.items()]
-        if any(None in pair for pair in pairs):
-            return None
-        return f"{{{', '.join(f'{k}: {v}' for k, v in pairs)}}}"
-    if isinstance(value, (np.ndarray, pd.Series, pd.DataFrame)) or callable(value):
-        return None
-    text = repr(value)
-    hidden = re.search(r"\b0x[0-9a-fA-F]+|<|[/\\]", text) or len(text) > 300
-    return None if hidden else " ".join(text.split())
 
 
 def replay(result: Refittable, options: Mapping[str, Any]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from statcv import errors
+from statcv.arguments import check_types
 from statcv.formula import as_frame, is_offset, is_strata
 from statcv.metrics import Metric
 from statcv.results.comparison.comparison import (
@@ -125,22 +126,51 @@ class Drop1:
 
 
 def drop1(
-    result: Refittable, metric: Metric, how: str | None, test: str | None, level: float
+    result: Refittable,
+    metric: str | Metric | None = None,
+    *,
+    how: str | None = None,
+    test: str | None = None,
+    level: float = 0.95,
 ) -> Drop1:
-    """Refit a result without each term that no other term contains.
+    """Return the performance without each term of the formula, as R's ``drop1``.
+
+    The model is refitted without the term on the same folds, and compared with that
+    of the whole formula by :func:`statcv.compare`. A term that is part of an
+    interaction is not dropped before that. The p-values are not adjusted for their
+    number.
+
+    Parameters
+    ----------
+    metric : str, optional
+        Name of the metric; the headline metric unless given.
+    how, test, level
+        As in :func:`statcv.compare`.
+
+    Returns
+    -------
+    Drop1
+        One row per term with the difference, its interval and p-value, and for an
+        unpenalised likelihood the likelihood-ratio test.
 
     Raises
     ------
-    ModelError
-        If there is no model that can be refitted.
-    FormulaError
-        If the formula has no term to drop.
+    ModelError, FormulaError
+        If the predictions come from other software, or there is no term to drop.
 
-    Warns
-    -----
-    CostWarning
-        If the refits will take long.
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> found = res.drop1("brier")
+    >>> found.table[["term", "estimate", "difference", "lr_p"]].round(3)
+         term  estimate  difference   lr_p
+    0  <none>     0.151         NaN    NaN
+    1     GPA     0.191        0.04  0.003
+    2     PSI     0.171        0.02  0.013
     """
+    check_types(drop1, locals())
+    metric = result._metric(metric)
     if not result.refits.possible:
         raise errors.ModelError(
             "drop1() fits the model again without each term, but these predictions "

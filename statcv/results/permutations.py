@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from statcv import errors, inference
-from statcv.arguments import check_whole
+from statcv.arguments import check_types, check_whole
 from statcv.inference.tests.htest import check_alternative
 from statcv.inference.tests.null_bias import make_null_bias
 from statcv.inference.tests.permutation import (
@@ -20,13 +20,8 @@ from statcv.inference.tests.permutation import (
     warn_of_undefined,
 )
 from statcv.metrics import Metric
-from statcv.results.refits import (
-    Running,
-    duration,
-    named_estimate,
-    seconds_once,
-    warn_of_permutations,
-)
+from statcv.results.estimating import estimate
+from statcv.results.refits import Running, duration, seconds_once, warn_of_permutations
 from statcv.results.refittable import Refittable
 from statcv.tables import Values
 
@@ -89,16 +84,60 @@ def _known(result: Refittable, wanted: Sequence[Wanted], times: int, seed: int) 
 
 
 def null_distribution(
-    result: Refittable, metric: Metric, how: str | None, times: int, running: Running
+    result: Refittable,
+    metric: str | Metric | None = None,
+    how: str | None = None,
+    times: int = 1000,
+    *,
+    seed: int | np.random.Generator | None = None,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> pd.Series[float]:
-    """Return the metric under permuted outcomes, numbered from 1.
+    """Return a metric's distribution when outcome and predictors are unrelated.
+
+    The outcome is permuted among the records, and the whole cross-validation is
+    repeated with refits. Folds that were constructed from the outcome are permuted
+    with it; other folds stay with the records. Whole clusters exchange their
+    outcomes with clusters of the same size. Under leave-one-out the mean auROC is
+    then far from 0.5.
 
     Parameters
     ----------
-    result : CVResult
-    metric, how, times, running
-        The arguments of :meth:`~statcv.results.result.CVResult.null_distribution`.
+    metric, how : str, optional
+        Metric and way of combining, as in :meth:`estimate`, except for the ``.632``
+        estimates.
+    times : int, default 1000
+        Number of permutations.
+    seed : int, numpy.random.Generator or None
+        Seed for the permutations; the seed of the result if None.
+    n_jobs, progress
+        Number of processes and progress bar, as in :func:`statcv.cv`.
+
+    Returns
+    -------
+    pandas.Series
+        The values, one per permutation; NaN if the metric is undefined or the model
+        cannot be fitted.
+
+    Raises
+    ------
+    MetricError, ModelError, SchemeError
+        If the metric is not available, nothing can be refitted, or the outcome
+        cannot be permuted: the folds depend on it and on bins of a covariate, or no
+        two clusters of the same size have different outcomes.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> df = scv.load_data("spector")
+    >>> loo = scv.cv("GRADE ~ GPA", df, scheme="rloocv", seed=1)
+    >>> null = loo.null_distribution(times=99)
+    >>> bool(null.quantile(0.95) < float(loo.estimate()))
+    True
     """
+    check_types(null_distribution, locals())
+    metric = result._metric(metric)
+    running = Running.of(result, seed, n_jobs, progress)
     check_times(result, times, "times")
     wanted = [(metric, permutable_how(result, metric, how))]
     values = permuted(result, wanted, times, running)[0]
@@ -132,6 +171,70 @@ def biases_shown(result: Refittable, n_permutations: int) -> list[inference.Null
         )
     ways = [(ranks[0], None), *[(metric, "pooled") for metric in ranks]]
     return null_biases(result, ways, n_permutations, Running(result.seed))
+
+
+def null_bias(
+    result: Refittable,
+    metric: str | Metric | None = None,
+    how: str | None = None,
+    n_permutations: int = 200,
+    *,
+    seed: int | np.random.Generator | None = None,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> inference.NullBias:
+    """Return the bias of an estimate when there is no skill.
+
+    The bias is the mean of the estimate over permuted outcomes minus its value
+    without skill. Pooled rank metrics are biased, strongly downwards under
+    leave-one-out and slightly wherever records of different fits are compared;
+    paired estimates are not. It is not the bias when there is skill, and must not
+    be subtracted from an estimate.
+
+    Parameters
+    ----------
+    metric, how : str, optional
+        Metric and way of combining, as in :meth:`estimate`.
+    n_permutations : int, default 200
+        Number of permutations. Those of :meth:`test` and :meth:`null_distribution`
+        with the same seed are reused.
+    seed, n_jobs, progress
+        As in :meth:`null_distribution`.
+
+    Returns
+    -------
+    NullBias
+        ``bias`` with its Monte Carlo standard error ``se``, ``mean`` and
+        ``no_skill``; ``print`` states it in a sentence, and ``float`` of it is the
+        bias alone.
+
+    Raises
+    ------
+    MetricError, ModelError, SchemeError
+        If no single value stands for no skill, or the outcome cannot be permuted.
+
+    Warns
+    -----
+    CostWarning
+        If the refits will take long; it is given before they start.
+
+    References
+    ----------
+    Austin, Pe'er & Korem (2024), arXiv:2406.01652.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> df = scv.load_data("spector")
+    >>> loo = scv.cv("GRADE ~ GPA", df, scheme="rloocv", seed=1)
+    >>> low = loo.update(model=scv.models.Logit(C=1.0))
+    >>> low.null_bias("auroc", "pooled").clear, low.null_bias("auroc").clear
+    (True, False)
+    """
+    check_types(null_bias, locals())
+    running = Running.of(result, seed, n_jobs, progress)
+    wanted = [(result._metric(metric), how)]
+    return null_biases(result, wanted, n_permutations, running)[0]
 
 
 def null_biases(
@@ -202,26 +305,72 @@ def _has_no_skill(result: Refittable, metric: Metric) -> bool:
 # ---- tests against no skill ----
 
 
-def skill_test(
+def test(
     result: Refittable,
-    metric: Metric,
-    how: str | None,
+    metric: str | Metric | None = None,
+    how: str | None = None,
     *,
-    null: float | None,
-    method: str | None,
-    alternative: str | None,
-    n_permutations: int,
-    level: float,
-    running: Running,
+    null: float | None = None,
+    method: str | None = None,
+    alternative: str | None = None,
+    n_permutations: int = 999,
+    level: float = 0.95,
+    seed: int | np.random.Generator | None = None,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> inference.HTest:
-    """Test a metric by permutations, by an interval, or by a t test over folds.
+    """Test a metric against no skill, or against a value.
 
     Parameters
     ----------
-    result : CVResult
-    metric, how, null, method, alternative, n_permutations, level, running
-        The arguments of :meth:`~statcv.results.result.CVResult.test`.
+    metric, how : str, optional
+        Metric and way of combining, as in :meth:`estimate`.
+    null : float, optional
+        Value of the metric under the null hypothesis; unless given, the value
+        without skill, such as 0.5 for auROC. A permutation test estimates the
+        centre of its null distribution instead.
+    method : str, optional
+        Kind of test: ``"permutation"``, by :meth:`null_distribution`, the default
+        if the model can be refitted; a Wald test by the name of an interval of
+        :meth:`estimate`; or ``"t"``, a plain t test over folds, which does not hold
+        its nominal size, and warns.
+    alternative : {"greater", "less", "two-sided"}, optional
+        Alternative hypothesis; by default the direction of better predictions, or
+        both sides if the best value lies in between, as for a calibration slope.
+    n_permutations : int, default 999
+        Number of permutations.
+    level : float, default 0.95
+        Confidence level of the interval.
+    seed, n_jobs, progress
+        As in :meth:`null_distribution`.
+
+    Returns
+    -------
+    HTest
+        The test; one that is not available has NaN and states the reason.
+
+    Raises
+    ------
+    MetricError, ArgumentError, ModelError
+        If metric, method or null hypothesis are not valid, or predictions from
+        other software would have to be refitted.
+
+    Warns
+    -----
+    CostWarning, FoldWarning
+        If permutations will take long (given before they start); if ``method="t"``.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> df = scv.load_data("spector")
+    >>> loo = scv.cv("GRADE ~ GPA", df, scheme="rloocv", seed=1)
+    >>> loo.test(n_permutations=199).p_value <= 0.05
+    True
     """
+    check_types(test, locals())
+    metric = result._metric(metric)
+    running = Running.of(result, seed, n_jobs, progress)
     side = better_side(metric) if alternative is None else alternative
     check_alternative(side)
     named = ("permutation", "t", *inference.INTERVALS)
@@ -254,14 +403,14 @@ def skill_test(
             if method is not None:
                 raise
             return inference.permutation_test(found, [], **said, reason=str(error))
-        test = inference.permutation_test(found, values, **said)
+        made = inference.permutation_test(found, values, **said)
         notes = (
             exchange(result.plan, result.design),
             few_permutations_caveat(result.plan, result.design.y),
         )
         extra = tuple(one.rstrip(".") for one in notes if one)
-        test = replace(test, notes=(*test.notes, *extra))
-        return _with_size(result, test, metric, found.how, "permutation")
+        made = replace(made, notes=(*made.notes, *extra))
+        return _with_size(result, made, metric, found.how, "permutation")
     value = _null(result, metric, null)
     if method == "t":
         values = inference.values_by_split(result.scores, metric)
@@ -269,11 +418,11 @@ def skill_test(
         return inference.plain_t_test(
             values, metric, value, level=level, measured=size, **said
         )
-    found = named_estimate(result, metric, how, level, method, running)
-    test = inference.wald_test(found, value, **said)
-    if method is None or found.interval.pairs or np.isnan(test.p_value):
-        return test  # the size of such a test was not measured
-    return _with_size(result, test, metric, found.how, method)
+    found = estimate(result, metric, how, level, method, **asdict(running))
+    made = inference.wald_test(found, value, **said)
+    if method is None or found.interval.pairs or np.isnan(made.p_value):
+        return made  # the size of such a test was not measured
+    return _with_size(result, made, metric, found.how, method)
 
 
 def _with_size(

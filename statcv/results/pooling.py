@@ -22,8 +22,8 @@ from statcv.inference import Estimate, make_estimates
 from statcv.inference.estimates.groups import groups_of
 from statcv.inference.meta.rubin import COLUMNS, Imputed, rubin
 from statcv.metrics import Metric
+from statcv.results.by_group import in_groups
 from statcv.results.comparison.likelihood_ratio import why_no_likelihood
-from statcv.results.groups import in_groups
 from statcv.results.summary import Summary, first_of
 from statcv.results.tidy import standard_errors
 from statcv.results.wording.in_words import first_that_fits

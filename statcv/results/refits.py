@@ -1,4 +1,4 @@
-"""The refits of a result, what they cost, and the estimates that need them."""
+"""The refits of a result, and what they cost."""
 
 from __future__ import annotations
 
@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv import inference
+from statcv.arguments import resolve_seed
 from statcv.engine import Setup, fit_all
-from statcv.errors import CostWarning, MetricError, UndefinedMetricWarning, warn
-from statcv.folds import FoldPlan
-from statcv.inference.intervals.request import IntervalRequest
-from statcv.inference.refits.jackknife import MOST_FITS, Jackknife, Kept, keep_jackknife
+from statcv.errors import CostWarning, warn
+from statcv.inference.refits.jackknife import MOST_FITS, Kept
 from statcv.inference.refits.nested_cv import FEW_REPEATS, REPEATS, nested_fits
 from statcv.metrics import Metric
 from statcv.models import Fit
 from statcv.models.thresholds import Thresholded, threshold_in, threshold_used
 from statcv.tables import Printed
-from statcv.words import stated
 
 if TYPE_CHECKING:
     from statcv.results.refittable import Refittable
@@ -40,6 +37,19 @@ class Running:
     seed: int
     n_jobs: int | None = None
     progress: bool | None = None
+
+    @classmethod
+    def of(
+        cls,
+        result: Refittable,
+        seed: int | np.random.Generator | None,
+        n_jobs: int | None,
+        progress: bool | None,
+    ) -> Running:
+        """Return how refits of a result are made, with its own seed unless given."""
+        return cls(
+            result.seed if seed is None else resolve_seed(seed), n_jobs, progress
+        )
 
     @property
     def processes(self) -> dict[str, Any]:
@@ -221,133 +231,4 @@ def warn_of_fits(result: Refittable, what: str, fits: float, instead: str) -> No
             f"core, at the speed of the fits so far. Use n_jobs= for several "
             f"processes; {instead}.",
             CostWarning,
-        )
-
-
-# ---- estimates, and the refits that their intervals need ----
-
-
-def named_estimate(
-    result: Refittable,
-    metric: Metric,
-    how: str | None,
-    level: float,
-    interval: str | None,
-    running: Running,
-) -> inference.Estimate:
-    """Estimate a metric with the named interval, with refits if it needs them.
-
-    Parameters
-    ----------
-    result : CVResult
-    metric, how, level, interval, seed, n_jobs, progress
-        The arguments of :meth:`~statcv.results.result.CVResult.estimate`.
-
-    Raises
-    ------
-    MetricError
-        If the estimate is not available for the outcome or the scheme.
-
-    Warns
-    -----
-    CostWarning
-        If refits will take long; it is given before they start.
-    UndefinedMetricWarning
-        If the metric is undefined in some folds or repeats, with their number.
-    """
-    if how in inference.BOOTSTRAPS and is_bootstrap(result.plan):
-        if interval is not None:
-            raise MetricError(f"how={how!r} has no interval; omit interval=.")
-        refits = result.refits
-        cut = refits.full_threshold(metric)
-        found: inference.Estimate = inference.bootstrap_estimate(
-            result.scores, metric, how, refits.fitted, level, cut
-        )
-    elif interval in inference.INTERVALS and inference.INTERVALS[interval].refits:
-        _check_refits(result, f"interval={interval!r}")
-        bare = inference.make_estimate(result.scores, metric, how, level)
-        if (metric, bare.how) not in result.refits.jackknives:
-            warn_of_interval(result, interval)
-        asked = IntervalRequest(
-            result.scores,
-            metric,
-            bare.how,
-            level,
-            running.seed,
-            setup=result.refits.setup_for(metric),
-            kept=result.refits.jackknives,
-            running=running.processes,
-        )
-        made = replace(inference.INTERVALS[interval].make(asked), name=interval)
-        found = bare.with_interval(lambda: made)
-    else:
-        seed = running.seed
-        found = inference.make_estimate(
-            result.scores, metric, how, level, interval, seed=seed
-        )
-    if found.n_undefined:
-        unit = "folds" if found.how == "per_fold" else "repeats"
-        if how in inference.BOOTSTRAPS and metric.casewise is not None:
-            unit = "records"
-        elif result.scores.by_split:
-            unit = "splits"
-        warn(
-            f"{stated(metric.label, found.how)} has no value in "
-            f"{found.n_undefined} of {found.n_values} {unit}; they are omitted.",
-            UndefinedMetricWarning,
-        )
-    return found
-
-
-def jackknife(
-    result: Refittable, metric: Metric, how: str | None, running: Running
-) -> Jackknife:
-    """Return the jackknife: the estimate refitted without each record or cluster.
-
-    Parameters
-    ----------
-    result : CVResult
-    metric, how, n_jobs, progress
-        The arguments of :meth:`~statcv.results.result.CVResult.jackknife`.
-
-    Raises
-    ------
-    MetricError
-        If the estimate cannot be jackknifed; the message gives the reason.
-    """
-    way = inference.resolve_how(result.scores, metric, how)
-    _check_refits(result, "the jackknife")
-    if (metric, way) not in result.refits.jackknives:
-        warn_of_interval(result, "jackknife")
-    found = keep_jackknife(
-        result.refits.setup_for(metric),
-        result.scores,
-        metric,
-        way,
-        result.refits.jackknives,
-        **running.processes,
-    )
-    if isinstance(found, str):
-        raise MetricError(f"{metric.label} has no jackknife: {found}.")
-    return found
-
-
-def is_bootstrap(plan: FoldPlan) -> bool:
-    """Return whether the plan samples records, so that there are .632 estimates."""
-    return plan.made_by is not None and plan.made_by.samples
-
-
-def _check_refits(result: Refittable, what: str) -> None:
-    """Raise an error if there is no model that can be refitted.
-
-    Parameters
-    ----------
-    result : CVResult
-    what : str
-        Name of the method that needs the refits, for the message.
-    """
-    if not result.refits.possible:
-        raise MetricError(
-            f"{what} needs refits, but these predictions come from other software or "
-            "an earlier fit, so that there is no model to fit."
         )

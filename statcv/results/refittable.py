@@ -50,6 +50,9 @@ class Refittable(Readable, Protocol):
     def selection(self) -> SelectionTable:
         """How often each term was chosen in the training sets."""
 
+    def _metric(self, name: str | Metric | None) -> Metric:
+        """Return the metric of a name; the headline metric unless one is given."""
+
     def metrics(self, level: float = 0.95, *, by: Any = None) -> pd.DataFrame:
         """Return every metric, or those of groups of records."""
 

@@ -15,7 +15,14 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from statcv import errors
-from statcv.arguments import MAX_RESAMPLES, check_level, check_whole, is_number, one_of
+from statcv.arguments import (
+    MAX_RESAMPLES,
+    check_level,
+    check_types,
+    check_whole,
+    is_number,
+    one_of,
+)
 from statcv.engine import Setup, progress_bar, run_everywhere
 from statcv.formula import Design
 from statcv.inference.estimates.groups import group_name, groups_of
@@ -324,17 +331,81 @@ class Stability:
 
 def stability(
     result: Refittable,
-    n_boot: int | None,
-    threshold: float | None,
-    level: float,
-    by: Any,
-    running: Running,
+    n_boot: int | None = None,
+    *,
+    from_folds: bool = False,
+    threshold: float | None = None,
+    by: Any = None,
+    level: float = 0.95,
     at: float | None = None,
+    seed: int | np.random.Generator | None = None,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> Stability:
-    """Return the stability of a result; without ``n_boot`` that of its folds.
+    """Return how far the predictions move with the sample that the model is from.
 
-    The arguments are those of :meth:`~statcv.results.result.CVResult.stability`.
+    The model is fitted to bootstrap samples; every fit predicts all records, and is
+    compared with the final model. The fits are kept: another threshold, level or
+    grouping needs none. The report shows what was computed.
+
+    Parameters
+    ----------
+    n_boot : int, optional
+        Number of bootstrap samples, in which clusters are drawn whole; 200 unless
+        given, and 20 or more.
+    from_folds : bool, default False
+        Whether to take the training sets of the folds instead, at the cost of the
+        cross-validation. Their fits move less.
+    threshold : float, optional
+        Risk from which a record is treated; that of the result unless given.
+    by : str or array-like, optional
+        Grouping of the records, as in :meth:`metrics`.
+    level : float, default 0.95
+        Share of the models between the percentiles.
+    at : float, optional
+        Horizon of the risk of times to an event; needed if there are several.
+    seed, n_jobs, progress
+        As in :meth:`estimate`.
+
+    Returns
+    -------
+    Stability
+        ``table``, one row per record; ``overall``; ``mape``; ``curves(kind)``;
+        ``predict(new)`` and ``plot(kind)``.
+
+    Raises
+    ------
+    OutcomeError, MetricError, ModelError
+        If there are several classes, predictions are not probabilities, or nothing
+        can be refitted.
+
+    Warns
+    -----
+    StatcvWarning, ConvergenceWarning
+        If samples have one class alone, or fits are separated, with their number.
+
+    References
+    ----------
+    Riley & Collins (2023), Biometrical Journal 65:2200302.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> ridge = res.update(model=scv.models.Logit(C=1.0))
+    >>> found = ridge.stability(n_boot=50, threshold=0.5)
+    >>> round(found.mape, 3)
+    0.076
+    >>> found.table[["predicted", "mape", "treating"]].head(1).round(3)
+       predicted   mape  treating
+    0       0.13  0.038         0
     """
+    check_types(stability, locals())
+    if from_folds and (n_boot, seed) != (None, None):
+        raise errors.ArgumentError("from_folds=True needs neither n_boot= nor seed=.")
+    if n_boot is None and not from_folds:
+        n_boot = 200
+    running = Running.of(result, seed, n_jobs, progress)
     outcome, refits = result.design.outcome, result.refits
     check_level(level)
     at, risks = horizon_of(result, "stability()", at), outcome.kind != "continuous"

@@ -12,7 +12,7 @@ import pandas as pd
 from statcv.arguments import check_types
 from statcv.errors import ArgumentError
 from statcv.results.writing.export import PaperTable, Written
-from statcv.results.writing.writers import Writer
+from statcv.results.writing.writers import Document, written
 from statcv.tables import WIDTH
 
 MOST_CAPTION = 16  # characters of a caption that may head a column of shorter names
@@ -136,17 +136,11 @@ class Summary(Written):
                 raise ArgumentError(
                     f"{name}={given!r} is for a single table; give its caption, too."
                 )
-        return self._text("latex")
+        return written(self._document(), "latex")
 
-    def _write(self, to: Writer) -> None:
-        to.title(self.title)
-        if self.headline:
-            to.strong(self.headline)
-        if self.facts:
-            to.facts(self.facts)
-        for caption, table in self.shown.items():
-            to.table(PaperTable(table, caption))
-        to.notes(self.notes)
+    def _document(self) -> Document:
+        tables = [PaperTable(table, caption) for caption, table in self.shown.items()]
+        return Document(tables, self.notes, self.title, self.headline, self.facts)
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:

@@ -13,10 +13,12 @@ from statcv.errors import LearningCurveError, UndefinedMetricWarning, warn
 from statcv.folds import FoldPlan
 from statcv.formula import Design, Outcome
 from statcv.inference import Scores, join_values, make_estimate, make_estimates
+from statcv.inference.estimates.groups import groups_of
 from statcv.inference.estimates.values import know_values
 from statcv.metrics import Metric, is_listed
 from statcv.numeric.survival import events_of, times_of
-from statcv.results.refits import is_bootstrap
+from statcv.results.by_group import group_table
+from statcv.results.estimating import is_bootstrap
 from statcv.results.refittable import Refittable
 from statcv.tables import Table, Values, labels_of
 
@@ -127,6 +129,48 @@ def learning_table(plan: FoldPlan, held: Held) -> pd.DataFrame:
 
 
 # ---- metrics ----
+
+
+def metrics(result: Refittable, level: float = 0.95, *, by: Any = None) -> pd.DataFrame:
+    """Return a table of all metrics in every available form, one row per metric.
+
+    The columns are ``metric``, ``how``, ``estimate`` with ``lower`` and ``upper``,
+    ``interval`` (the method, or ``"none"`` with the reason), ``no_skill``, and the
+    metric in each form, ``pooled``, ``per_fold`` and ``paired``, with its standard
+    deviation over repeats or folds and the number of folds in which it is
+    undefined.
+
+    Parameters
+    ----------
+    level : float, default 0.95
+        Confidence level of the intervals.
+    by : str or array-like, optional
+        Grouping of the records: a column of the data, or one value per row of it;
+        True for the one that ``validate(by=)`` named.
+        The table then has one row per metric and group, computed from the records
+        of that group alone. With the column that defined the folds this is
+        internal-external validation.
+
+    Warns
+    -----
+    UndefinedMetricWarning
+        If a metric is undefined in some folds, repeats or groups, with their
+        number.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> res.metrics()[["metric", "estimate", "how"]].head(2).round(3)
+      metric  estimate       how
+    0  auroc     0.833  per_fold
+    1  auprc     0.734    pooled
+    """
+    if by is None:
+        return metrics_table(result, level)
+    codes = groups_of(result, by)
+    return group_table(result.scores, result.chosen_metrics, codes, level)
+
 
 SHOWN_OF_METRICS = ("metric", "estimate", "how", "no_skill")
 

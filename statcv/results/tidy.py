@@ -32,8 +32,41 @@ Floats = NDArray[np.float64]
 # ---- coefficients ----
 
 
-def tidy(result: Refittable, level: float) -> pd.DataFrame:
-    """Return one row per coefficient of the fit to all rows."""
+def tidy(result: Refittable, level: float = 0.95) -> pd.DataFrame:
+    """Return the coefficients of the fit to all rows, as ``tidy`` of R's broom.
+
+    There is one row per coefficient. The columns are ``term``, ``estimate``,
+    ``std.error``, ``statistic``, ``p.value``, ``conf.low`` and ``conf.high``, and
+    ``fold.min`` and ``fold.max``, the range of the estimate over folds. Standard
+    errors are those of R's ``glm``, ``lm`` and ``coxph``, and the intervals are
+    Wald's. They are not cross-validated.
+
+    Parameters
+    ----------
+    level : float, default 0.95
+        Confidence level of the intervals.
+
+    Raises
+    ------
+    CoefficientError
+        If the model has no coefficients.
+
+    Warns
+    -----
+    StatcvWarning
+        If there are no standard errors, for example because the model is penalised
+        or records are clustered or weighted; they are then NaN.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> res.tidy()[["term", "estimate", "p.value"]].round(3)
+            term  estimate  p.value
+    0  Intercept   -11.602    0.006
+    1        GPA     3.063    0.012
+    2        PSI     2.338    0.025
+    """
     check_level(level)
     estimates = result.model.coefficients
     if estimates is None or not len(estimates):
@@ -160,8 +193,27 @@ def _information(
 # ---- one row, and records ----
 
 
-def glance(result: Refittable, level: float) -> pd.DataFrame:
-    """Return one row with the headline metric, and the others by their names."""
+def glance(result: Refittable, level: float = 0.95) -> pd.DataFrame:
+    """Return one row that describes the result, as ``glance`` of R's broom.
+
+    The columns are ``nobs``, ``model``, ``scheme``, ``folds``, ``repeats``; the
+    headline, ``metric`` and ``how``, with ``estimate``, ``conf.low`` and
+    ``conf.high``; and the other metrics by their names, such as ``brier``,
+    ``brier.low`` and ``brier.high``.
+
+    Parameters
+    ----------
+    level : float, default 0.95
+        Confidence level of the intervals.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> res.glance()[["nobs", "metric", "estimate"]].round(3)
+       nobs metric  estimate
+    0    32  auroc     0.833
+    """
     table = result.metrics(level)
     wanted = ["metric", "estimate", "lower", "upper"]
     row: dict[str, Any] = {
@@ -187,7 +239,21 @@ def glance(result: Refittable, level: float) -> pd.DataFrame:
 
 
 def augment(result: Refittable) -> pd.DataFrame:
-    """Return the data with held-out predictions, one row per record and repeat."""
+    """Return the data with held-out predictions, as ``augment`` of R's broom.
+
+    There is one row per record and repeat, in the order of the data; rows that were
+    omitted are absent. After the columns of the data come ``.repeat``, ``.fold``,
+    ``.observed``, ``.fitted``, the held-out prediction (several classes: one column
+    each), and ``.resid``, the difference of the two.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> res.augment()[["GPA", ".observed", ".fitted"]].head(1).round(3)
+        GPA  .observed  .fitted
+    0  2.66          0    0.041
+    """
     made, row = result.predictions, result.scores.row
     order = np.lexsort((row, made["repeat"]))
     kept = result.design.kept[row[order]]

@@ -142,38 +142,30 @@ def write_report_of(
     from statcv import report
 
     report.check_path(path)
-    folds, call = result.folds.set_index("fold"), f"res.summary(level={level!r})"
+    res, value_table = report.Cited(result), report.value_table
+    summary, folds = res.summary(level=level), res.folds.set_index("fold")
     if isinstance(result.source, QueriedSums):
-        table = report.value_table(folds, "Folds", "res.folds.set_index('fold')")
-        made = report.general_report(result.summary(level), call, [table])
+        made = report.general_report(summary, [value_table(folds, "Folds")])
         return report.write_report(made, path)
-    plan, columns = result.plan, list(folds.columns[1:])
-    agreed = [
-        (name, report.Said(str(value), f"res.plan.document[{name!r}]"))
-        for name, value in plan.document.items()
-    ]
-    spread = result.heterogeneity(level=level)
-    sheet = disclosure_sheet(plan).set_index("array")
-    api = f"res.folds.set_index('fold')[{columns!r}]"
+    document, plan = res.plan.document, result.plan
+    agreed = [(name, report.said(document[name])) for name in plan.document]
+    sheet = report.Cited(disclosure_sheet(plan), "scv.sites.disclosure_sheet(res.plan)")
     tables = [
         report.named_values("Plan", *agreed),
-        report.value_table(result.sites, "Sites", "res.sites"),
-        report.heterogeneity_table(spread, f"res.heterogeneity(level={level!r})"),
-        report.value_table(folds[columns], "Folds", api),
+        value_table(res.sites, "Sites"),
+        report.heterogeneity_table(res.heterogeneity(level=level)),
+        value_table(folds[list(result.folds.columns[2:])], "Folds"),
     ]
     if not plan.grown:
-        tables.append(
-            report.value_table(result.model, "Fit of all records", "res.model")
-        )
-    api = "scv.sites.disclosure_sheet(res.plan).set_index('array')"
-    tables.append(report.value_table(sheet, "What leaves each site", api))
+        tables.append(value_table(res.model, "Fit of all records"))
+    tables.append(value_table(sheet.set_index("array"), "What leaves each site"))
     forest = report.Picture(
         "sites",
         "Estimates by site",
         "Headline metric of each site, and of all sites, with intervals.",
         lambda ax: result.plot(ax, level),
     )
-    made = report.general_report(result.summary(level), call, tables, [forest])
+    made = report.general_report(summary, tables, [forest])
     return report.write_report(made, path)
 
 

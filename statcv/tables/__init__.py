@@ -16,11 +16,11 @@ from statcv.tables.printed import heading_of as heading_of
 from statcv.tables.printed import wrapped as wrapped
 
 if TYPE_CHECKING:
-    from statcv.tables.table import Table as Table
-    from statcv.tables.table import Values as Values
-    from statcv.tables.table import labels_of as labels_of
-    from statcv.tables.table import row_digits as row_digits
-    from statcv.tables.table import shown_frame as shown_frame
+    from statcv.tables.frames import Table as Table
+    from statcv.tables.frames import Values as Values
+    from statcv.tables.frames import labels_of as labels_of
+    from statcv.tables.frames import row_digits as row_digits
+    from statcv.tables.frames import shown_frame as shown_frame
 
 OF_FRAMES = ("Table", "Values", "labels_of", "row_digits", "shown_frame")
 
@@ -28,5 +28,5 @@ OF_FRAMES = ("Table", "Values", "labels_of", "row_digits", "shown_frame")
 def __getattr__(name: str) -> Any:
     """Import a table when it is first used: metrics need no pandas."""
     if name in OF_FRAMES:
-        return getattr(import_module("statcv.tables.table"), name)
+        return getattr(import_module("statcv.tables.frames"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

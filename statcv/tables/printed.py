@@ -16,7 +16,7 @@ from statcv.tables.numbers import column, number
 from statcv.words import listed, p_value, percent, plural, sentence
 
 if TYPE_CHECKING:
-    from statcv.tables.table import Table
+    from statcv.tables.frames import Table
 
 WIDTH = 79
 MOST_NUMBERS = 8  # numbers of an array that are shown one by one
@@ -76,7 +76,7 @@ class Printed:
         """Return the points of a curve as a table, with other fields in the note."""
         import pandas as pd
 
-        from statcv.tables.table import Table
+        from statcv.tables.frames import Table
 
         heading, below = self._said()
         limits = {self._with_band: ("lower", "upper")} if self._with_band else {}

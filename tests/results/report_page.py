@@ -16,7 +16,7 @@ import statcv as scv
 from statcv.report import page
 from statcv.report.checklists import GUIDELINES
 from statcv.report.facts import DRAWN_WITH
-from statcv.report.methods import WORKS
+from statcv.report.methods_paragraph import WORKS
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 

@@ -7,15 +7,15 @@ import math
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from configparser import ConfigParser, SectionProxy
-from functools import cache, lru_cache
-from importlib import resources
+from configparser import SectionProxy
+from functools import lru_cache, partial
 from typing import Any
 
 from statcv.errors import ArgumentError, suggestion
 from statcv.folds.strata.hashing import assign, check_k
 from statcv.folds.strata.identifiers import SEPARATOR
 from statcv.folds.strata.thresholds import Thresholds
+from statcv.words import stored_sections
 
 
 def _double(number: float) -> str:
@@ -34,15 +34,8 @@ def _real(number: float) -> str:
     return f"(CAST({whole} AS REAL){''.join(factors)})"
 
 
-@cache
-def _dialects() -> ConfigParser:
-    """Return how each database writes the parts of an expression."""
-    read = ConfigParser(interpolation=None)
-    text = resources.files("statcv.folds.strata").joinpath("dialects.ini")
-    read.read_string(text.read_text("utf-8"))
-    return read
-
-
+# how each database writes the parts of an expression
+DIALECTS = partial(stored_sections, "statcv.folds.strata", "dialects.ini")
 _WHITE_SPACE = [code for code in range(0x3001) if chr(code).isspace()]
 
 
@@ -167,13 +160,13 @@ def sql_bins(
 
 
 def _named(dialect: str) -> SectionProxy:
-    known = _dialects().sections()
+    known = DIALECTS().sections()
     if dialect not in known:
         raise ArgumentError(
             f"there is no dialect {dialect!r}; there are {', '.join(known)}."
             + suggestion(dialect, known)
         )
-    return _dialects()[dialect]
+    return DIALECTS()[dialect]
 
 
 def _quoted(name: str, quote: str, dialect: str) -> str:

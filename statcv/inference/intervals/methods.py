@@ -1,6 +1,7 @@
 """The table of all intervals, with the estimates for which each is available.
 
-A new interval is added as an entry of `INTERVALS`, from which all other code reads it.
+A new interval is added as a line of ``methods.txt`` and an entry of `WAYS`; all other
+code reads it from `INTERVALS`.
 """
 
 from __future__ import annotations
@@ -38,6 +39,10 @@ from statcv.inference.refits.refitting import fixed_threshold
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.tables import Printed
+from statcv.words import stored_rows
+
+Serves = Callable[[Scores, Metric, str], bool]
+Make = Callable[[IntervalRequest], Interval]
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,8 +76,8 @@ class IntervalMethod(Printed):
 
     name: str
     sentence: str
-    serves: Callable[[Scores, Metric, str], bool]
-    make: Callable[[IntervalRequest], Interval]
+    serves: Serves
+    make: Make
     default_hows: tuple[str, ...] = ()
     refits: bool = False
 
@@ -145,111 +150,42 @@ def _nested_cv(asked: IntervalRequest) -> Interval:
 
 # ---- the table ----
 
+# for which estimates each is available, and what computes it
+WAYS: dict[str, tuple[Serves, Make]] = {
+    "infinitesimal_jackknife": (infinitesimal_serves, infinitesimal_interval),
+    "curve": (curve_serves, curve_interval),
+    "corrected_influence": (
+        corrected_serves,
+        lambda asked: infinitesimal_interval(asked, "correlated"),
+    ),
+    "delong": (_pooled_auroc, lambda asked: delong_of(asked.scores, asked.level)),
+    "logit": (
+        _pooled_auroc,
+        lambda asked: delong_of(asked.scores, asked.level, "logit"),
+    ),
+    "corrected_t": (
+        _per_fold,
+        lambda asked: folds_of(asked.scores, asked.values, asked.level),
+    ),
+    "pairs": (_paired, lambda asked: pairs_of(asked.scores, asked.metric, asked.level)),
+    "records": (
+        _mean_over_records,
+        lambda asked: records_of(asked.scores, asked.metric, asked.level),
+    ),
+    "influence": (influence_serves, _influence),
+    "bootstrap": (_resampled, bootstrap_interval),
+    "bca": (_resampled, lambda asked: bootstrap_interval(asked, bca=True)),
+    "jackknife": (_every, _jackknife),
+    "jackknife_logit": (_share, lambda asked: _jackknife(asked, "logit")),
+    "corrected_jackknife": (_auroc, corrected_jackknife_interval),
+    "nested_cv": (_mean_over_records, _nested_cv),
+}
+
+# names, the ways of stating a metric for which each is the default, and sentences
 INTERVALS = {
-    method.name: method
-    for method in (
-        IntervalMethod(
-            "infinitesimal_jackknife",
-            "The influence of each record, as held out and through likelihood fits.",
-            infinitesimal_serves,
-            infinitesimal_interval,
-            default_hows=("pooled", "per_fold", "paired"),
-        ),
-        IntervalMethod(
-            "curve",
-            "Distances of the calibration curves that the observed one allows.",
-            curve_serves,
-            curve_interval,
-            default_hows=("pooled",),
-        ),
-        IntervalMethod(
-            "corrected_influence",
-            "The influence of each record, corrected for fits that share records.",
-            corrected_serves,
-            lambda asked: infinitesimal_interval(asked, "correlated"),
-            default_hows=("pooled", "per_fold", "paired"),
-        ),
-        IntervalMethod(
-            "delong",
-            "DeLong's variance of a pooled auROC, by records or clusters.",
-            _pooled_auroc,
-            lambda asked: delong_of(asked.scores, asked.level),
-            default_hows=("pooled",),
-        ),
-        IntervalMethod(
-            "logit",
-            "DeLong's variance on the logit scale, which keeps limits within 0 and 1.",
-            _pooled_auroc,
-            lambda asked: delong_of(asked.scores, asked.level, "logit"),
-        ),
-        IntervalMethod(
-            "corrected_t",
-            "A t interval over folds, corrected for overlapping training sets.",
-            _per_fold,
-            lambda asked: folds_of(asked.scores, asked.values, asked.level),
-            default_hows=("per_fold",),
-        ),
-        IntervalMethod(
-            "pairs",
-            "The variance of a mean over pairs, which share records or clusters.",
-            _paired,
-            lambda asked: pairs_of(asked.scores, asked.metric, asked.level),
-            default_hows=("paired",),
-        ),
-        IntervalMethod(
-            "records",
-            "The standard error of a mean over records or clusters.",
-            _mean_over_records,
-            lambda asked: records_of(asked.scores, asked.metric, asked.level),
-            default_hows=("pooled",),
-        ),
-        IntervalMethod(
-            "influence",
-            "The influence of each record, with the fits as given.",
-            influence_serves,
-            _influence,
-            default_hows=("pooled",),
-        ),
-        IntervalMethod(
-            "bootstrap",
-            "Percentiles of the estimate over resampled records or clusters.",
-            _resampled,
-            bootstrap_interval,
-        ),
-        IntervalMethod(
-            "bca",
-            "Bootstrap percentiles, corrected for bias and acceleration.",
-            _resampled,
-            lambda asked: bootstrap_interval(asked, bca=True),
-        ),
-        IntervalMethod(
-            "jackknife",
-            "The jackknife: everything is refitted without each record or cluster.",
-            _every,
-            _jackknife,
-            refits=True,
-        ),
-        IntervalMethod(
-            "jackknife_logit",
-            "The jackknife on the logit scale, for a metric between 0 and 1.",
-            _share,
-            lambda asked: _jackknife(asked, "logit"),
-            refits=True,
-        ),
-        IntervalMethod(
-            "corrected_jackknife",
-            "For auROC, the mean of the jackknife variance and that given the fits.",
-            _auroc,
-            corrected_jackknife_interval,
-            refits=True,
-        ),
-        IntervalMethod(
-            "nested_cv",
-            "Nested cross-validation of a mean over records (Bates et al. 2023).",
-            _mean_over_records,
-            _nested_cv,
-            refits=True,
-        ),
+    name: IntervalMethod(name, said, *WAYS[name], tuple(hows.split()), bool(refits))
+    for name, hows, refits, said in stored_rows(
+        "statcv.inference.intervals", "methods.txt"
     )
 }
 

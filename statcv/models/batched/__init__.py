@@ -22,62 +22,41 @@ K linear predictors. One judge decides whether fits are separated (``quasi_newto
 Nearest neighbours have a room of their own.
 """
 
-from statcv.models.batched.blocks import CELLS, Block
-from statcv.models.batched.centre import find_centre
-from statcv.models.batched.cox import free_columns
-from statcv.models.batched.cumulative import CumulativeOdds
-from statcv.models.batched.downdate import Whole, by_counts, by_lists, inverted
-from statcv.models.batched.fits import (
-    Computed,
-    FittedFolds,
-    FoldFits,
-    fit_all_folds,
-    joined_coefficients,
-)
-from statcv.models.batched.folds import Folds, permuted_folds
-from statcv.models.batched.near import fit_class_folds, sure_fits
+from statcv.arguments import offered as _offered
+from statcv.models.batched.blocks import CELLS as CELLS
+from statcv.models.batched.blocks import Block as Block
+from statcv.models.batched.centre import find_centre as find_centre
+from statcv.models.batched.cox import free_columns as free_columns
+from statcv.models.batched.cumulative import CumulativeOdds as CumulativeOdds
+from statcv.models.batched.downdate import Whole as Whole
+from statcv.models.batched.downdate import by_counts as by_counts
+from statcv.models.batched.downdate import by_lists as by_lists
+from statcv.models.batched.downdate import inverted as inverted
+from statcv.models.batched.fits import Computed as Computed
+from statcv.models.batched.fits import FittedFolds as FittedFolds
+from statcv.models.batched.fits import FoldFits as FoldFits
+from statcv.models.batched.fits import fit_all_folds as fit_all_folds
+from statcv.models.batched.fits import joined_coefficients as joined_coefficients
+from statcv.models.batched.folds import Folds as Folds
+from statcv.models.batched.folds import permuted_folds as permuted_folds
+from statcv.models.batched.near import fit_class_folds as fit_class_folds
+from statcv.models.batched.near import sure_fits as sure_fits
+from statcv.models.batched.partial_likelihood import Jumps as Jumps
 from statcv.models.batched.partial_likelihood import (
-    Jumps,
-    PartialLikelihoods,
-    partial_likelihood,
+    PartialLikelihoods as PartialLikelihoods,
 )
-from statcv.models.batched.predictions import by_linear_predictor
-from statcv.models.batched.problem import Problem
-from statcv.models.batched.quasi_newton import Until, climb, not_separated
-from statcv.models.batched.risk_sets import strata_shares
-from statcv.models.batched.separate import inverse_gram, refit
-from statcv.numeric.gram import information_of, of_all_classes
+from statcv.models.batched.partial_likelihood import (
+    partial_likelihood as partial_likelihood,
+)
+from statcv.models.batched.predictions import by_linear_predictor as by_linear_predictor
+from statcv.models.batched.problem import Problem as Problem
+from statcv.models.batched.quasi_newton import Until as Until
+from statcv.models.batched.quasi_newton import climb as climb
+from statcv.models.batched.quasi_newton import not_separated as not_separated
+from statcv.models.batched.risk_sets import strata_shares as strata_shares
+from statcv.models.batched.separate import inverse_gram as inverse_gram
+from statcv.models.batched.separate import refit as refit
+from statcv.numeric.gram import information_of as information_of
+from statcv.numeric.gram import of_all_classes as of_all_classes
 
-__all__ = [
-    "CELLS",
-    "Block",
-    "Computed",
-    "CumulativeOdds",
-    "FittedFolds",
-    "FoldFits",
-    "Folds",
-    "Jumps",
-    "PartialLikelihoods",
-    "Problem",
-    "Until",
-    "Whole",
-    "by_counts",
-    "by_linear_predictor",
-    "by_lists",
-    "climb",
-    "find_centre",
-    "fit_all_folds",
-    "fit_class_folds",
-    "free_columns",
-    "information_of",
-    "inverse_gram",
-    "inverted",
-    "joined_coefficients",
-    "not_separated",
-    "of_all_classes",
-    "partial_likelihood",
-    "permuted_folds",
-    "refit",
-    "strata_shares",
-    "sure_fits",
-]
+__all__ = _offered(globals())

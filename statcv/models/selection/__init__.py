@@ -1,28 +1,16 @@
 """Terms that are chosen in every training set, and those chosen in all of them."""
 
-from statcv.models.selection.rules import (
-    Backward,
-    Both,
-    Forward,
-    Screen,
-    Selection,
-    chooses_terms,
-    regression_of,
-    selecting,
-    selection_in,
-)
-from statcv.models.selection.training import Term, terms_of
+from statcv.arguments import offered as _offered
+from statcv.models.selection.rules import Backward as Backward
+from statcv.models.selection.rules import Both as Both
+from statcv.models.selection.rules import Forward as Forward
+from statcv.models.selection.rules import Screen as Screen
+from statcv.models.selection.rules import Selection as Selection
+from statcv.models.selection.rules import chooses_terms as chooses_terms
+from statcv.models.selection.rules import regression_of as regression_of
+from statcv.models.selection.rules import selecting as selecting
+from statcv.models.selection.rules import selection_in as selection_in
+from statcv.models.selection.training import Term as Term
+from statcv.models.selection.training import terms_of as terms_of
 
-__all__ = [
-    "Backward",
-    "Both",
-    "Forward",
-    "Screen",
-    "Selection",
-    "Term",
-    "chooses_terms",
-    "regression_of",
-    "selecting",
-    "selection_in",
-    "terms_of",
-]
+__all__ = _offered(globals())

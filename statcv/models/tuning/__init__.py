@@ -1,26 +1,16 @@
 """Hyperparameters chosen inside every training set."""
 
-from statcv.models.tuning.chosen import choices, warn_of_edges
-from statcv.models.tuning.grid import chosen_table, plain
-from statcv.models.tuning.resolve import (
-    given_choices,
-    model_to_tune,
-    parts_with_folds,
-    tuned_model,
-)
-from statcv.models.tuning.tuned import Tuned, TunedFit
-from statcv.models.tuning.tuning import Tuning
+from statcv.arguments import offered as _offered
+from statcv.models.tuning.chosen import choices as choices
+from statcv.models.tuning.chosen import warn_of_edges as warn_of_edges
+from statcv.models.tuning.grid import chosen_table as chosen_table
+from statcv.models.tuning.grid import plain as plain
+from statcv.models.tuning.resolve import given_choices as given_choices
+from statcv.models.tuning.resolve import model_to_tune as model_to_tune
+from statcv.models.tuning.resolve import parts_with_folds as parts_with_folds
+from statcv.models.tuning.resolve import tuned_model as tuned_model
+from statcv.models.tuning.tuned import Tuned as Tuned
+from statcv.models.tuning.tuned import TunedFit as TunedFit
+from statcv.models.tuning.tuning import Tuning as Tuning
 
-__all__ = [
-    "Tuned",
-    "TunedFit",
-    "Tuning",
-    "choices",
-    "chosen_table",
-    "given_choices",
-    "model_to_tune",
-    "parts_with_folds",
-    "plain",
-    "tuned_model",
-    "warn_of_edges",
-]
+__all__ = _offered(globals())

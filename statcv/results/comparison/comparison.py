@@ -39,7 +39,7 @@ from statcv.results.wording.in_words import (
     first_that_fits,
     scheme_in_words,
 )
-from statcv.results.wording.notes import BIASED, METHOD, USEFUL, Note, shown_notes
+from statcv.results.wording.weighted_notes import Note, Weight, note, shown_notes
 from statcv.results.writing.export import Exports, PaperTable
 from statcv.tables import Printed, check_digits, column
 from statcv.words import (
@@ -427,7 +427,7 @@ def summarise_comparison(
     if compared.left_out:
         records += f"; {compared.left_out}"
     estimates, differences = shown_tables(compared, digits)
-    found = [*_notes(compared), *((USEFUL, text) for text in further)]
+    found = [*_notes(compared), *((Weight.USEFUL, text) for text in further)]
     told, more = shown_notes(found, notes, ROOM)
     return Summary(
         title=_title(compared),
@@ -580,39 +580,22 @@ def subtracted(compared: Comparison, digits: int) -> list[str]:
 def _notes(compared: Comparison) -> list[Note]:
     pairs = compared.differences
     caveats = dict.fromkeys(filter(None, pairs["caveat"]))
-    notes = [(BIASED, f"Caveat: {text}.") for text in caveats]
+    notes = [note("caveat", text=text) for text in caveats]
     fixed = compared.contrasts.fixed
     if 0 < len(fixed) < len(compared.contrasts.results) - 1:
-        text = (
-            "One test serves all pairs. How the fits vary with the records is unknown "
-            f"for {', '.join(fixed)}, so that it takes all fits as given; "
-            "the others, compared by themselves, are tested by the infinitesimal "
-            "jackknife, with another p."
-        )
-        notes.append((USEFUL, text))
+        notes.append(note("fits as given", fixed=", ".join(fixed)))
     if len(pairs) > 1 and compared.adjust == "none":
-        text = f"The {len(pairs)} p-values are not adjusted for their number."
-        notes.append((USEFUL, text))
+        notes.append(note("unadjusted", pairs=len(pairs)))
     label = compared.metric.label
     if not any(one.scores.external for one in compared.contrasts.results.values()):
         label += f" ({COMBINED.get(compared.how, compared.how)})"
-    said = [f"The {label} is compared; test: {_test(compared)}."]
+    notes.append(note("compared", label=label, test=_test(compared)))
     if compared.contrasts.clustered:
-        said.append(
-            "Records in one cluster (equal values of the stratifier) are treated as "
-            "dependent."
-        )
+        notes.append(note("clustered test"))
     if compared.method.name == "permutation":
-        swaps = compared.contrasts.n_permutations
-        said.append(
-            f"p is based on {swaps} random swaps, or on all swaps if "
-            "these are few; it is never zero (Phipson & Smyth 2010)."
-        )
-    said.append(sentence(compared.method.assumes))
-    measured = _measured(compared)
-    if measured:
-        said.append(sentence(measured))
-    return notes + [(METHOD, text) for text in said]
+        notes.append(note("swaps", swaps=compared.contrasts.n_permutations))
+    said = filter(None, (compared.method.assumes, _measured(compared)))
+    return notes + [(Weight.METHOD, sentence(text)) for text in said]
 
 
 def _measured(compared: Comparison) -> str | None:

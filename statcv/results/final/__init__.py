@@ -1,18 +1,13 @@
 """The model fitted to all rows, as something to hand over."""
 
-from statcv.results.final.equation import Equation
-from statcv.results.final.model import FullModel
-from statcv.results.final.points import PointScore
-from statcv.results.final.updating import UpdatedModel, stack
-from statcv.results.final.written import WrittenModel, load_model, published_model
+from statcv.arguments import offered as _offered
+from statcv.results.final.equation import Equation as Equation
+from statcv.results.final.model import FullModel as FullModel
+from statcv.results.final.points import PointScore as PointScore
+from statcv.results.final.updated_model import UpdatedModel as UpdatedModel
+from statcv.results.final.updated_model import stack as stack
+from statcv.results.final.written import WrittenModel as WrittenModel
+from statcv.results.final.written import load_model as load_model
+from statcv.results.final.written import published_model as published_model
 
-__all__ = [
-    "Equation",
-    "FullModel",
-    "PointScore",
-    "UpdatedModel",
-    "WrittenModel",
-    "load_model",
-    "published_model",
-    "stack",
-]
+__all__ = _offered(globals())

@@ -10,18 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv import errors
 from statcv.arguments import check_types
-from statcv.errors import (
-    ArgumentError,
-    ColumnError,
-    DataError,
-    EquationError,
-    MissingDataWarning,
-    StatcvWarning,
-    noted_warnings,
-    suggestion,
-    warn,
-)
 from statcv.formula import (
     Design,
     Outcome,
@@ -43,7 +33,7 @@ from statcv.words import joined, plural
 
 if TYPE_CHECKING:
     from statcv.results.final.equation import Equation
-    from statcv.results.final.updating import UpdatedModel
+    from statcv.results.final.updated_model import UpdatedModel
     from statcv.results.result import CVResult
 
 
@@ -82,7 +72,7 @@ class HandedOver:
         """The equation as text; empty if it has none."""
         try:
             return str(self.equation())
-        except EquationError:
+        except errors.EquationError:
             return ""
 
     @property
@@ -160,7 +150,7 @@ class HandedOver:
         >>> upd.method
         'slope'
         """
-        from statcv.results.final.updating import update_model
+        from statcv.results.final.updated_model import update_model
 
         return update_model(self, new, method, outcome, strength, level)
 
@@ -307,7 +297,7 @@ class ValidationCall(CallWithoutFits):
 
     def run(self) -> CVResult:
         """Predict the records, and read the predictions with the warnings of this."""
-        with noted_warnings() as noted:
+        with errors.noted_warnings() as noted:
             result = self._result()
         return with_warnings(result, noted)
 
@@ -378,9 +368,9 @@ def _at_horizons(
     for horizon, name in zip(horizons, names[1:], strict=True):
         try:
             read_horizons(horizon, y, outcome)
-        except ArgumentError as error:
+        except errors.ArgumentError as error:
             why = f"the risk by {horizon:g} is not validated: {error}"
-            warn(why, StatcvWarning)
+            errors.warn(why, errors.StatcvWarning)
         else:
             made[horizon] = name
     return made
@@ -401,10 +391,10 @@ def _warn_of_order(result: CVResult) -> None:
         odds = np.log(p) - np.log1p(-p)
         slope = odds[y == 1].mean() - odds[y == 0].mean()
     if slope < -1e-12:
-        warn(
+        errors.warn(
             "the calibration slope is below 0: the model ranks the records the wrong "
             f"way round in these data. Is {name!r} coded as where it was fitted?",
-            StatcvWarning,
+            errors.StatcvWarning,
         )
 
 
@@ -423,8 +413,8 @@ def check_there(frame: pd.DataFrame, columns: Iterable[str]) -> None:
     """Check that the new data have columns."""
     for column in columns:
         if column not in frame.columns:
-            hint = suggestion(column, frame.columns)
-            raise ColumnError(f"the new data lack the column {column!r}.{hint}")
+            hint = errors.suggestion(column, frame.columns)
+            raise errors.ColumnError(f"the new data lack the column {column!r}.{hint}")
 
 
 def complete_rows(outcome: pd.DataFrame, made: pd.DataFrame) -> NDArray[np.bool_]:
@@ -437,14 +427,14 @@ def complete_rows(outcome: pd.DataFrame, made: pd.DataFrame) -> NDArray[np.bool_
     """
     complete = (made.notna().all(axis=1) & outcome.notna().all(axis=1)).to_numpy()
     if not complete.any():
-        raise DataError(
+        raise errors.DataError(
             "no row of the new data has the outcome and all columns of the model."
         )
     if lost := int((~complete).sum()):
-        warn(
+        errors.warn(
             f"{plural(lost, 'row')} of {len(outcome)} lack the outcome or a column "
             "that the model uses, and were left out.",
-            MissingDataWarning,
+            errors.MissingDataWarning,
         )
     return complete
 
@@ -454,7 +444,7 @@ def _check_coding(levels: Sequence[Any], values: pd.Series[Any]) -> None:
     odd = [one for one in values.dropna().unique().tolist() if one not in levels]
     if levels and odd:
         named, new = values.name, joined(list(map(shown_label, levels)))
-        raise DataError(
+        raise errors.DataError(
             f"the outcome {named!r} has the value {odd[0]!r} in the new data, and "
             f"the model knows {new}; recode it, for example by "
             f"new[{named!r}].map({{{odd[0]!r}: {shown_label(levels[-1])}, ...}})."
@@ -469,9 +459,9 @@ def _warn_of_units(model: HandedOver, frame: pd.DataFrame) -> None:
             continue
         mean, sd, now = old.mean(), old.std(), float(frame[name].mean())
         if abs(now - mean) > FAR * sd and old.nunique() > 2:
-            warn(
+            errors.warn(
                 f"column {name!r} has mean {number(now)} in the new data, and "
                 f"{number(mean)} (SD {number(sd)}) where the model was fitted; has "
                 "it the same unit?",
-                StatcvWarning,
+                errors.StatcvWarning,
             )

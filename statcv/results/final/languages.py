@@ -28,7 +28,7 @@ from statcv.results.final.expressions import (
     distance,
     is_level,
 )
-from statcv.results.writing.writers import latex, plain
+from statcv.results.writing.writers import latex, plain, template
 from statcv.tables import WIDTH
 
 if TYPE_CHECKING:
@@ -174,16 +174,20 @@ CELLS = Language(SPELLINGS["cells"], str, _doubled('"'))
 # ---- whole equations ----
 
 
-def _pieces(
-    equation: Equation, language: Language, start: str
-) -> tuple[list[tuple[str, str]], list[tuple[Any, str]]]:
-    """Return linear predictors by name, and predictions by level."""
+def _code(
+    equation: Equation, language: Language, form: str, indent: str, **more: Any
+) -> str:
+    """Return code by a template of linear predictors, and of predictions by level."""
     names = [f"linear_{k + 1}" for k in range(len(equation.parts))]
-    sums = [language.sum(parts, start) for parts in equation.parts]
-    results = [*map(language.written, equation.results(names))]
-    levels = map(as_python, equation.predicted if len(results) > 1 else [""])
-    linear = [*zip(names, sums, strict=True)]
-    return linear, [*zip(levels, results, strict=True)]
+    sums = [language.sum(parts, f"\n{indent}") for parts in equation.parts]
+    made = [*map(language.written, equation.results(names))]
+    levels = map(as_python, equation.predicted if len(made) > 1 else [""])
+    facts: dict[str, Any] = {"names": equation.names, "what": _described(equation)}
+    facts["linear"] = [*zip(names, sums, strict=True)]
+    facts["results"] = [*zip(levels, made, strict=True)]
+    facts |= {"quoted": language.quote, "repr": repr, **more}
+    text = template("statcv.results.final", f"{form}.txt").render(facts)
+    return text.removesuffix("\n")
 
 
 def _described(equation: Equation) -> str:
@@ -217,36 +221,16 @@ def to_python(equation: Equation, name: str = "predict") -> str:
     check_types(to_python, locals())
     if not name.isidentifier():
         raise ArgumentError(f"name={name!r} is not the name of a function.")
-    linear, results = _pieces(equation, PYTHON, "\n        ")
-    names, made = equation.names, results[0][1]
-    if len(results) > 1:
-        made = "".join(f"\n        {level!r}: {one}," for level, one in results)
-        made = f"{{{made}\n    }}"
-    what = f"{_described(equation)} from {', '.join(names) or 'no column'}."
-    return "\n".join(
-        [
-            f"import math\n\n\ndef {name}(row):\n    {quoted(what)}",
-            f"    given = [row[name] for name in {names!r}]",
-            "    if any(one is None or one != one for one in given):",
-            "        return math.nan",
-            *(f"    {own} = ({one}\n    )" for own, one in linear),
-            f"    return {made}\n",
-        ]
-    )
+    columns = ", ".join(equation.names) or "no column"
+    what = f"{_described(equation)} from {columns}."
+    own = {"name": name, "what": what, "quoted": quoted}
+    return _code(equation, PYTHON, "python", 8 * " ", **own)
 
 
 def to_r(equation: Equation, name: str = "predict_outcome") -> str:
     """Return an R function of a data frame."""
     check_types(to_r, locals())
-    linear, results = _pieces(equation, R, "\n    ")
-    made = results[0][1]
-    if len(results) > 1:
-        each = (f"\n    {quoted(str(level))} = {one}" for level, one in results)
-        made = f"cbind({','.join(each)}\n  )"
-    head = f"# {_described(equation)}, for each row of a data frame.\n"
-    head += f"{name} <- function(data) {{"
-    lines = [f"  {own} <- rep(0, nrow(data)) + ({one}\n  )" for own, one in linear]
-    return "\n".join([head, *lines, f"  {made}\n}}\n"])
+    return _code(equation, R, "r", 4 * " ", name=name)
 
 
 def to_sql(equation: Equation, table: str) -> str:
@@ -260,20 +244,8 @@ def to_sql(equation: Equation, table: str) -> str:
         The name of the table.
     """
     check_types(to_sql, locals())
-    linear, results = _pieces(equation, SQL, "\n        ")
-    ends = [f"_{level}" if len(results) > 1 else "" for level, _ in results]
-    made = ",\n  ".join(
-        f"{one} AS {SQL.quote('predicted' + end)}"
-        for end, (_, one) in zip(ends, results, strict=True)
-    )
     there = " AND ".join(f"{SQL.quote(one)} IS NOT NULL" for one in equation.names)
-    inner = ",".join(
-        f"\n    CASE WHEN {there or '1 = 1'} THEN CAST({one}\n"
-        f"    AS DOUBLE PRECISION) END AS {name}"
-        for name, one in linear
-    )
-    inside = f"SELECT *,{inner}\n  FROM {SQL.quote(table)}"
-    return f"SELECT *,\n  {made}\nFROM (\n  {inside}\n) AS computed\n"
+    return _code(equation, SQL, "sql", 8 * " ", table=table, there=there or "1 = 1")
 
 
 def to_excel(equation: Equation, path: Any, data: object = None) -> None:

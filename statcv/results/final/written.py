@@ -17,15 +17,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
+from statcv import errors
 from statcv.arguments import check_types, one_of
-from statcv.errors import (
-    ArgumentError,
-    ColumnError,
-    DataError,
-    EquationError,
-    suggestion,
-)
 from statcv.formula import as_frame, is_offset, without_signs_of_r
+from statcv.results.final import expressions
 from statcv.results.final.columns import Factors, read
 from statcv.results.final.equation import Equation, Part
 from statcv.results.final.expressions import (
@@ -36,8 +31,6 @@ from statcv.results.final.expressions import (
     Levels,
     Number,
     Spline,
-    evaluate,
-    parts_of,
 )
 from statcv.results.final.handed_over import HandedOver
 from statcv.results.final.languages import as_python
@@ -139,12 +132,12 @@ def check_one_predictor(equation: Equation, verb: str) -> None:
     """Check that an equation has one linear predictor, which the verb changes."""
     beside = [part.name for part in equation.parts[0] if is_offset(part.name)]
     if beside:
-        raise EquationError(
+        raise errors.EquationError(
             f"{verb} would change the coefficient of {beside[0]}, which is 1; cv() on "
             "the new data fits the model again."
         )
     if len(equation.parts) != 1 or equation.kind == "count":
-        raise ArgumentError(
+        raise errors.ArgumentError(
             f"{verb} is for one linear predictor, not several classes or counts."
         )
 
@@ -196,8 +189,8 @@ def check_columns(equation: Equation, frame: pd.DataFrame) -> None:
     absent = [one for one in equation.names if one not in frame.columns]
     if absent:
         hint = _written_as_in_r(absent[0], frame)
-        hint = hint or suggestion(absent[0], frame.columns)
-        raise ColumnError(
+        hint = hint or errors.suggestion(absent[0], frame.columns)
+        raise errors.ColumnError(
             f"the data lack {listed([*map(repr, absent)])}, of the columns that the "
             f"equation uses: {joined(equation.names)}.{hint}"
         )
@@ -233,7 +226,7 @@ def _check_type(column: Column, text: bool, values: pd.Series[Any]) -> None:
     if odd:
         has = "text" if isinstance(odd[0], str) else "not text"
         needs = "a level, which is text" if text else "a number"
-        raise DataError(
+        raise errors.DataError(
             f"column {column.name!r} is {has} in these data (such as "
             f"{as_python(odd[0])!r}), and the equation needs {needs}."
         )
@@ -243,13 +236,15 @@ def _check_levels(
     of: Expression, levels: set[Level], others: bool, frame: pd.DataFrame
 ) -> None:
     """Check the levels of data, of which there may be others than those named."""
-    own = frame[of.name] if isinstance(of, Column) else evaluate(of, frame)
+    own = frame[of.name] if isinstance(of, Column) else expressions.evaluate(of, frame)
     counts = pd.Series(own).value_counts().loc[lambda count: count > 0]
     odd = [as_python(one) for one in counts.index if one not in levels]
-    names = {repr(one.name) for one in parts_of(of) if isinstance(one, Column)}
+    names = {
+        repr(one.name) for one in expressions.parts_of(of) if isinstance(one, Column)
+    }
     column, has = f"column {joined(sorted(names))}", listed(sorted(map(repr, levels)))
     if odd and not others:
-        raise DataError(
+        raise errors.DataError(
             f"{column} has the level {odd[0]!r} in "
             f"{plural(int(counts[odd[0]]), 'row')}, which the equation does not know; "
             f"it has {has}."
@@ -258,7 +253,7 @@ def _check_levels(
     respelled = [one for one in odd if str(one).strip().casefold() in cases]
     if respelled or len(odd) == len(counts) > 1:
         shown = listed([*map(repr, respelled or sorted(odd))])
-        raise DataError(
+        raise errors.DataError(
             f"{column} has {shown} in these data, and the equation has a coefficient "
             f"of {has}: the coding differs. Rename the levels of the data, or name the "
             "reference level by reference=, so that every level is checked."
@@ -351,7 +346,7 @@ def load_model(path: str | Path) -> WrittenModel:
         whole = json.loads(Path(path).read_text(encoding="utf-8"))
         own = whole.pop("fingerprint", None)
         if whole["format"] != FORMAT:
-            raise EquationError(
+            raise errors.EquationError(
                 f"{path} has the format {whole['format']!r}; this version reads "
                 f"{FORMAT!r}."
             )
@@ -359,7 +354,7 @@ def load_model(path: str | Path) -> WrittenModel:
         seen, mean = dict(whole.get("seen", {})), whole.get("mean")
         one_of(equation.kind, KINDS, "kind")
         str(equation)  # fails if something is not what it should be
-    except EquationError:
+    except errors.EquationError:
         raise
     except (
         LookupError,
@@ -368,11 +363,11 @@ def load_model(path: str | Path) -> WrittenModel:
         AttributeError,
         RecursionError,
     ) as error:
-        raise EquationError(
+        raise errors.EquationError(
             f"{path} is not a file of a saved model, or it is damaged: {error}."
         ) from None
     if own != _fingerprint(whole):
-        raise EquationError(
+        raise errors.EquationError(
             f"{path} was changed after it was saved: its fingerprint is {own!r}, and "
             f"its content has {_fingerprint(whole)!r}."
         )
@@ -441,7 +436,9 @@ def published_model(
     check_types(published_model, locals())
     one_of(kind, ("binary", "continuous"), "kind")
     if not isinstance(coefficients, Mapping) or not coefficients:
-        raise ArgumentError("coefficients must be a mapping from names to numbers.")
+        raise errors.ArgumentError(
+            "coefficients must be a mapping from names to numbers."
+        )
     references = dict(reference or {})
     factors = {name: _named(str(name)) for name in coefficients}
     columns: dict[str, set[str]] = {}
@@ -451,18 +448,18 @@ def published_model(
                 columns.setdefault(one.of.name, set()).add(str(one.values[0][0]))
     for column, level in references.items():
         if column not in columns:
-            raise ArgumentError(
+            raise errors.ArgumentError(
                 f"reference= names {column!r}, of which no level has a coefficient."
             )
         if level in columns[column]:
-            raise EquationError(
+            raise errors.EquationError(
                 f"{column}[{level}] has a coefficient, and is the reference level of "
                 f"{column!r} as well."
             )
     parts = []
     for name, value in coefficients.items():
         if not (isinstance(value, (int, float, np.number)) and np.isfinite(value)):
-            raise ArgumentError(
+            raise errors.ArgumentError(
                 f"the coefficient of {name!r} must be a finite number, not {value!r}."
             )
         own = tuple(_with_reference(one, columns, references) for one in factors[name])
@@ -472,10 +469,10 @@ def published_model(
     classes = tuple(levels) if kind == "binary" else ()
     start = tuple(sorted((baseline or {}).items()))
     if start and kind != "survival":
-        raise ArgumentError('baseline= needs outcome="Surv(time, status)".')
+        raise errors.ArgumentError('baseline= needs outcome="Surv(time, status)".')
     for horizon, share in start:
         if not (0 < horizon < np.inf and 0 < share < 1):
-            raise ArgumentError(
+            raise errors.ArgumentError(
                 f"baseline= has {share!r} at {horizon!r}; it needs probabilities of no "
                 "event, between 0 and 1, by times above 0."
             )
@@ -514,10 +511,10 @@ def _factor(text: str, name: str) -> Expression:
     try:
         found = read(without_signs_of_r(text))
     except SyntaxError:
-        raise EquationError(
+        raise errors.EquationError(
             f"cannot read the name {name!r} of a coefficient; a column with an odd "
             "name is written in backticks."
         ) from None
     if not isinstance(found, (Column, Call)):
-        raise EquationError(f"the name {name!r} of a coefficient is not a term.")
+        raise errors.EquationError(f"the name {name!r} of a coefficient is not a term.")
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -25,14 +26,7 @@ from statcv.results.stratifier_bias.ranking import (
 )
 from statcv.results.stratifier_bias.setting import RECORD, Setting
 from statcv.results.summary import Summary
-from statcv.results.wording.notes import (
-    LIMITED,
-    METHOD,
-    UNSOUND,
-    USEFUL,
-    Note,
-    shown_notes,
-)
+from statcv.results.wording.weighted_notes import Note, note, shown_notes
 from statcv.tables import number, wrapped
 from statcv.words import p_value, percent, plural, stated
 
@@ -175,119 +169,54 @@ class StratifierBias:
 # ---- in words ----
 
 ROOM = 20  # number of lines that the notes may take
-OF_DATA = (
-    "Information is mutual information with the outcome, in nats. F is about 1 without "
-    "association (for values without an order it is chi-square divided by its degrees "
-    "of freedom). The auROC of folds is 0.5 if the folds are alike in the other "
-    "covariates."
-)
 
 
-def _notes_on(found: StratifierBias) -> list[Note]:
-    """Return explanations of the numbers, with their weights."""
+def _notes_on(found: StratifierBias) -> Iterator[Note]:
+    """Yield explanations of the numbers, with their weights."""
     setting, table = found.setting, found.ranking
-    notes = [(METHOD, _predicted(found)), (METHOD, OF_DATA)]
+    yield _predicted(found)
+    yield note("association")
     if (~table["in_model"]).any():
         outside = table.loc[~table["in_model"], "candidate"]
-        text = (
-            f"No term uses {', '.join(outside)}, so that nothing can be clamped or "
-            "permuted and no loss is predicted. Information, F and the auROC of folds "
-            "show whether such folds would differ in relevant covariates."
-        )
-        notes.append((LIMITED, text))
+        yield note("not in formula", columns=", ".join(outside))
     if found.importance == "linear":
-        text = (
-            "A linear predictor extrapolates beyond the values to which it was fitted, "
-            "so that folds may cost less than clamping does."
-        )
-        notes.append((USEFUL, text))
-    label = LABELS[found.importance]
-    notes.append((METHOD, f"Importance: {label}, as a proportion."))
+        yield note("extrapolation")
+    yield note("importance", label=LABELS[found.importance])
     if found.measured is not None:
-        notes += _of_intervals(found)
-    if setting.duplicates is None:
-        text = (
-            "No duplicates are known, and the unbiased folds may split them; if there "
-            "are any, name the columns that identify them in duplicates=."
-        )
-        notes.append((USEFUL, text))
-    else:
-        text = (
-            "The unbiased estimate is that of a model trained on the data including "
-            "duplicates, and does not split known duplicates across folds."
-        )
-        notes.append((METHOD, text))
+        yield from _of_intervals(found, found.measured)
+    yield note("no duplicates" if setting.duplicates is None else "duplicates")
     for reason in found.skipped.values():
-        notes.append((LIMITED, f"Not a candidate: {reason}"))
+        yield note("no candidate", reason=reason)
     if found.failed:
-        text = (
-            f"{found.failed} of {found.fits} fits did not converge, or separate the "
-            "classes."
-        )
-        notes.append((UNSOUND, text))
-    return notes
+        yield note("failed fits", failed=found.failed, fits=found.fits)
 
 
-def _predicted(found: StratifierBias) -> str:
+def _predicted(found: StratifierBias) -> Note:
+    """Return how the loss is predicted, and how well for such a model."""
     setting, label = found.setting, found.setting.metric.label
     if not predicts(setting, found.importance):
-        low = CORRELATIONS["linear"][0]
-        return (
-            f"Clamp is the loss of held-out {label} if each value is moved to the "
-            "nearest value outside its own fold. It predicts the loss for trees and "
-            f"neighbours only: for accuracy, r = {CORRELATIONS['trees'][0]} and "
-            f"{CORRELATIONS['neighbours'][0]} with measured losses, but {low} for "
-            "linear models, whose coefficients change if a part of the range is left "
-            "out. The ranking is by information."
-        )
+        each = {kind: of_accuracy for kind, (of_accuracy, *_) in CORRELATIONS.items()}
+        return note("clamp for trees", label=label, **each)
     near = setting.model.capabilities.predicts_by_neighbors
     kind = "neighbours" if near else "trees"
-    r, less = CORRELATIONS[kind], WITH_INTERACTIONS[kind]
-    clamp = (
-        f"Clamp is the loss of held-out {label} if each value is moved to the nearest "
-        "value outside its own fold; "
-    )
+    known: dict[str, Any] = {"label": label, "r": CORRELATIONS[kind]}
+    known["less"] = WITH_INTERACTIONS[kind]
     if setting.metric != MEASURED_IN:
-        return (
-            f"{clamp}the predicted loss is the same, or 0 if clamp is negative. Its "
-            f"correlation with measured losses was {r[1]} for auROC and {r[2]} for the "
-            f"Brier score in simulations, and {less[1]:.2f} and {less[2]:.2f} in those "
-            "where covariates act by interactions alone."
-        )
-    return (
-        f"{clamp}the predicted loss for one quantile bin per fold is {INTERCEPT} + "
-        f"{OF_CLAMP} × clamp + {OF_PERMUTATION} × permutation, as measured with "
-        "boosted trees on 12 000 simulated records; its correlation with measured "
-        f"losses was {r[0]} in simulations of 600 and 2000, and {less[0]:.2f} in those "
-        "where covariates act by interactions alone. With fewer records folds cost "
-        "more."
-    )
+        return note("clamp", **known)
+    known |= {"of_clamp": OF_CLAMP, "of_permutation": OF_PERMUTATION}
+    return note("clamp and permutation", start=INTERCEPT, **known)
 
 
-def _of_intervals(found: StratifierBias) -> list[Note]:
-    assert found.measured is not None
-    notes = [
-        "Intervals over folds are Monte Carlo t intervals, given these records, from "
-        f"{plural(found.chance.repeats, 'repeat')} of random folds. Folds that do not "
-        "depend on the seed count as one further draw. These intervals do not cover "
-        "the variation of the bias between samples of records.",
-        "Intervals over records are paired by "
-        + ("record" if found.setting.duplicates is None else "group of duplicates")
-        + " and take the fits as given; they do not cover the variability of the fits.",
-    ]
-    if found.measured["records_lower"].isna().all():
-        notes[1] = (
-            f"There is no interval over records for {found.setting.metric.label}, "
-            "which is not a mean over records."
-        )
-    weighed = [(METHOD, text) for text in notes]
-    if len(found.measured) > 1:
-        text = (
-            f"The {len(found.measured)} verdicts are separate, and not adjusted for "
-            "multiple comparisons."
-        )
-        weighed.append((USEFUL, text))
-    return weighed
+def _of_intervals(found: StratifierBias, measured: pd.DataFrame) -> Iterator[Note]:
+    """Yield what the intervals of the bias cover."""
+    yield note("over folds", repeats=plural(found.chance.repeats, "repeat"))
+    if measured["records_lower"].isna().all():
+        yield note("not over records", label=found.setting.metric.label)
+    else:
+        alone = found.setting.duplicates is None
+        yield note("over records", unit="record" if alone else "group of duplicates")
+    if len(measured) > 1:
+        yield note("separate verdicts", verdicts=len(measured))
 
 
 def in_three_lines(found: StratifierBias) -> str:
@@ -353,7 +282,7 @@ def _unbiased(found: StratifierBias) -> str:
 def summarise(found: StratifierBias, notes: bool) -> Summary:
     """Return the summary of the biases of stratifiers, with all notes or the first."""
     setting = found.setting
-    told, more = shown_notes(_notes_on(found), notes, ROOM)
+    told, more = shown_notes([*_notes_on(found)], notes, ROOM)
     tables = {"Ranking": found.ranking.set_index("candidate")}
     caption = f"Loss in {found.unit}, predicted before any fit on a candidate's folds"
     shown = {caption: _ranking(found)}

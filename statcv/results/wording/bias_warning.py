@@ -23,6 +23,7 @@ from statcv.inference.refits.refitting import uncensored_in_training
 from statcv.inference.tests.permutation import is_permutable
 from statcv.results.result import CVResult
 from statcv.results.wording.notes import balancing
+from statcv.results.wording.weighted_notes import note
 from statcv.words import joined, listed, plural
 
 Labels = NDArray[Any]
@@ -51,7 +52,7 @@ def warn_of_bias(result: CVResult) -> None:
     outcome = result.design.outcome
     if outcome.levels:
         for found in opposite_twins(result.plan, result.design.matrix, outcome.y):
-            warn(f"distributional bias: {found.sentence}", DistributionalBiasWarning)
+            _warn("opposite twins", sentence=found.sentence)
     _warn_of_other_fits(result)
     if _warn_of_ranges(result) or not result.suspect:
         return
@@ -61,12 +62,14 @@ def warn_of_bias(result: CVResult) -> None:
     able = result.learner.capabilities.refits and is_permutable(result.plan)
     call = " The bias of the model itself is another: result.null_bias() estimates it."
     without, known, held_out = OF_KIND[outcome.kind]
-    warn(
-        f"distributional bias: a model that predicts the {without} would score "
-        f"{_said(rows)}. The {known} of these folds reveal the held-out {held_out}"
-        f"{balancing(result)}.{call * able}",
-        DistributionalBiasWarning,
-    )
+    told = {"without": without, "known": known, "held_out": held_out}
+    told |= {"scores": _said(rows), "balancing": balancing(result)}
+    _warn("training means", more=call * able, **told)
+
+
+def _warn(name: str, **facts: Any) -> None:
+    """Give a warning of bias, from the table of notes."""
+    warn(note(name, **facts)[1], DistributionalBiasWarning)
 
 
 def _warn_of_ranges(result: CVResult) -> bool:
@@ -108,13 +111,7 @@ def _warn_of_ranges(result: CVResult) -> bool:
             size = f": a model that predicts the {without} would score {told}{size}"
     sure = "are" if measured else "are probably"
     cure = "reduces" if strata.finer_per_fold < ALIKE else "removes nearly all of"
-    warn(
-        f"pessimistic bias: every fold holds out values of {strata.label} on which its "
-        f"model was not trained, and the outcome depends on them ({share:.0%} of its "
-        f"variance lies between folds). Estimates {sure} too pessimistic{size}. "
-        f"stratify={strata.finer} {cure} this bias.",
-        DistributionalBiasWarning,
-    )
+    _warn("ranges", strata=strata, share=share, are=sure, size=size, cures=cure)
     return True
 
 
@@ -178,15 +175,8 @@ def _warn_of_neighbours(result: CVResult) -> None:
         if metric.rank and result.scores.headline(metric) == "pooled"
     ]
     if pooled and result.design.outcome.levels:
-        warn(
-            "distributional bias: training sets that are balanced by "
-            f"{PASSED_ON[result.plan.rebalance]} give each record of the held-out "
-            "class somewhat more weight. Nearest neighbours pass this on, so that the "
-            f"pooled {pooled[0]} is too high (about 0.6 on noise instead of 0.5); "
-            "scheme='rloocv' compares pairs of records that were both absent from the "
-            "training set of one fit.",
-            DistributionalBiasWarning,
-        )
+        balanced = PASSED_ON[result.plan.rebalance]
+        _warn("neighbours", balanced=balanced, metric=pooled[0])
 
 
 def _warn_of_other_fits(result: CVResult) -> None:
@@ -218,14 +208,7 @@ def _warn_of_other_fits(result: CVResult) -> None:
     rows = [replace(row, found=row.value + _shift(row, y, area)) for row in rows]
     if said := _said(rows):
         first = next(row.metric.name for row in rows if row.told)
-        warn(
-            "distributional bias: a logistic regression on noise in place of these "
-            f"predictors would score {said}, because pooled ranks compare "
-            "predictions of different fits, each of which was trained on the other "
-            f"record's outcome. result.null_bias({first!r}) measures "
-            "this for the model itself.",
-            DistributionalBiasWarning,
-        )
+        _warn("other fits", scores=said, metric=first)
 
 
 def _shift(row: NoSkill, y: Labels, area: float) -> float:
@@ -252,10 +235,5 @@ def warn_of_longer_times(result: CVResult) -> None:
         return
     given = result.plan, outcome.y, outcome.horizons
     if longer := uncensored_in_training(*given)[1]:
-        warn(
-            f"{plural(longer, 'held-out prediction')} of {len(result.scores.row)}: the "
-            "event, or the horizon, is later than all times of the training set, after "
-            "which the probability of not being censored keeps its last value; "
-            "censoring='all' uses all records.",
-            FoldWarning,
-        )
+        said, total = plural(longer, "held-out prediction"), len(result.scores.row)
+        warn(note("longer times", predictions=said, total=total)[1], FoldWarning)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import pandas as pd
 from statcv.inference import Readable
 from statcv.models import Logit
 from statcv.models.likelihood import Bernoulli
+from statcv.results.wording.weighted_notes import Notes, Weight, note
 from statcv.tables import number
 from statcv.words import plural
 
@@ -23,11 +23,13 @@ MAX_CELLS = 10**7
 MIN_SPREAD_RATIO = 100
 # number of rows, about, from which columns' spreads are computed
 ROWS_FOR_SPREAD = 2**13
+# number of records up to which equal class shares change a Brier score by 5%
+FEW_RECORDS = 40
 # number of records above which the effect of equal class shares is negligible
 MAX_RECORDS_OF_NOTE = 500
 
 
-def beyond_knots(result: Readable) -> Iterator[str]:
+def beyond_knots(result: Readable) -> Notes:
     """Count held-out values outside the range on which a spline was learnt."""
     design, plan = result.design, result.plan
     codes = dict.fromkeys(code for term in design.formula.terms for code in term)
@@ -41,14 +43,13 @@ def beyond_knots(result: Readable) -> Iterator[str]:
             held, trained = x[plan.test(split)], x[plan.train(fit)]
             beyond += int(((held < trained.min()) | (held > trained.max())).sum())
         if beyond:
-            yield (
-                f"{plural(beyond, 'held-out value')} of {factor.columns[0]} "
-                f"{'lies' if beyond == 1 else 'lie'} beyond the range of the training "
-                f"set, where {factor.code} is continued."
-            )
+            known = {"column": factor.columns[0], "code": factor.code}
+            known["lie"] = "lies" if beyond == 1 else "lie"
+            values = plural(beyond, "held-out value")
+            yield note("beyond knots", values=values, **known)
 
 
-def uneven_ridge(result: Readable) -> Iterator[str]:
+def uneven_ridge(result: Readable) -> Notes:
     """Name the columns of most different spread that a ridge treats alike."""
     model: Any = result.learner
     while not isinstance(model, Logit):
@@ -66,48 +67,41 @@ def uneven_ridge(result: Readable) -> Iterator[str]:
     names, spread = np.array(result.design.names)[some], spread[some]
     ratio = float(spread.max() / spread.min())
     if ratio >= MIN_SPREAD_RATIO:
-        wide, narrow = names[spread.argmax()], names[spread.argmin()]
+        wide, narrow = str(names[spread.argmax()]), str(names[spread.argmin()])
         times = f"{float(f'{ratio:.2g}'):,.0f}".replace(",", " ")
-        yield (
-            f"The ridge treats columns of very different spread alike: {str(wide)!r} "
-            f"varies {times} times as much as {str(narrow)!r}; "
-            "Logit(C=..., standardize=True) penalises standardised coefficients."
-        )
+        yield note("uneven ridge", wide=wide, narrow=narrow, times=times)
 
 
-def new_levels(result: Readable) -> Iterator[str]:
+def new_levels(result: Readable) -> Notes:
     """Count the records whose level a training set lacks, and say how they count."""
     held = result.held
     absent = held.omitted or held.absent
     rows = np.unique(np.concatenate([[], *(rows for _, rows in absent.values())]))
     if len(rows) and result.learner.capabilities.uses_predictors:
         factors = ", ".join(dict.fromkeys(factor for factor, _ in absent))
-        have, are = ("has", "It is") if len(rows) == 1 else ("have", "They are")
         mean = "predicted at the mean of those seen"
-        told = "not predicted" if held.omitted else mean
-        yield (
-            f"{plural(len(rows), 'held-out record')} {have} a level of {factors} that "
-            f"the training set lacks. {are} {told}."
+        yield note(
+            "new level" if len(rows) == 1 else "new levels",
+            records=plural(len(rows), "held-out record"),
+            factors=factors,
+            predicted="not predicted" if held.omitted else mean,
         )
 
 
 # ---- the outcome ----
 
 
-def few_events(result: Readable) -> Iterator[str]:
+def few_events(result: Readable) -> Notes:
     """Count the records of the rarer class, if an unpenalised fit has few of them."""
     outcome, table = result.design.outcome, result.held.coefficients
     sensitivity = result.scores.sensitivity
     if outcome.kind != "binary":
         return
     level, events = min(outcome.counts.items(), key=lambda item: item[1])
-    few = f"Few events: {events} records with {outcome.name} = {level}"
+    few: dict[str, Any] = {"events": events, "level": f"{outcome.name} = {level}"}
     if result.scores.external:
         if events < LEAST_EVENTS:
-            yield (
-                f"{few}; validation needs {LEAST_EVENTS} or more (Collins et al. 2016; "
-                "Riley et al. 2021)."
-            )
+            yield note("few events elsewhere", least=LEAST_EVENTS, **few)
         return
     if table is None or sensitivity is None:
         return
@@ -117,13 +111,11 @@ def few_events(result: Readable) -> Iterator[str]:
     free &= not penalty[np.isfinite(penalty)].any()
     terms = table.shape[1] - (result.design.intercept is not None)
     if free and events < FEW_EVENTS * terms:
-        yield (
-            f"{few} for {plural(terms, 'coefficient')}, {events / terms:.1f} for each; "
-            "a penalty, such as Logit(firth=True), stabilises such fits."
-        )
+        said = plural(terms, "coefficient")
+        yield note("few events", terms=said, each=events / terms, **few)
 
 
-def null_model(result: Readable) -> Iterator[str]:
+def null_model(result: Readable) -> Notes:
     """State what stands for no predictors where no training mean is known."""
     used = [
         one.label
@@ -139,13 +131,10 @@ def null_model(result: Readable) -> Iterator[str]:
     there = ", since those to which the model was fitted are not known"
     if result.validated and result.validated.share is not None:
         there = f"; where the model was fitted it was {number(result.validated.share)}"
-    yield (
-        f"The model without predictors, to which the {on} refers, predicts {what} in "
-        f"these records{there}."
-    )
+    yield note("null model", metric=on, what=what, there=there)
 
 
-def even_classes(result: Readable, table: pd.DataFrame) -> Iterator[str]:
+def even_classes(result: Readable, table: pd.DataFrame) -> Notes:
     """Say what folds with equal class shares do to losses and to calibration."""
     plan, p = result.plan, float(result.design.y.mean())
     scheme = plan.made_by
@@ -153,9 +142,5 @@ def even_classes(result: Readable, table: pd.DataFrame) -> Iterator[str]:
     affected = {"brier", "oe_ratio", "calibration_intercept"} & set(table.index)
     binary, few = result.design.outcome.kind == "binary", plan.n <= MAX_RECORDS_OF_NOTE
     if even and affected and binary and few and plan.partition:
-        yield (
-            "Every training set has the same share of events, whatever it holds out, "
-            "so that O:E is near 1 and the calibration intercept near 0 by "
-            "construction, and the Brier score is too low by about 2p(1 - p)/n = "
-            f"{2 * p * (1 - p) / plan.n:.2g}; scheme='kfold' avoids this."
-        )
+        made = note("even classes", bias=2 * p * (1 - p) / plan.n)
+        yield (Weight.USEFUL, made[1]) if plan.n <= FEW_RECORDS else made

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -14,67 +13,24 @@ from statcv.folds.strata import ALIKE
 from statcv.inference.tests.permutation import is_permutable
 from statcv.models.imputation import Imputed
 from statcv.models.tuning import choices
-from statcv.results.refits import is_bootstrap
+from statcv.results.estimating import is_bootstrap
 from statcv.results.wording import design_notes
-from statcv.tables import WIDTH
+from statcv.results.wording.weighted_notes import Note, Notes, Weight, note
 from statcv.words import joined, plural, sentence, stated
 
 # checks that the note on the training mean covers
 SAID_ABOVE = ("label_correlation", "negative_mean_auroc")
 
-# the weight of a note: whether a reader of the estimates would decide otherwise
-BIASED = 4  # the estimates are biased, or the held-out outcomes leaked
-UNSOUND = 3  # fits failed, or there is no interval
-LIMITED = 2  # the estimates say less than they seem to
-USEFUL = 1  # what else could be asked of the data
-METHOD = 0  # how the numbers were made; told on request
-
-MOST_NOTES = 3  # largest number of notes that are shown unless requested
-# number of records up to which equal class shares change a Brier score by 5%
-FEW_RECORDS = 40
-
 # metrics of log-odds, which grow without end where a fit separates the classes
 OF_LOG_ODDS = ("log_loss", "calibration_slope", "calibration_intercept")
 
-# the weights of an audit's findings that are of concern; LIMITED for others
+# the weights of an audit's findings that are of concern; Weight.LIMITED for others
 OF_FINDINGS = {
-    "duplicates": BIASED,
-    "opposite_twins": BIASED,
-    "class_not_trained": UNSOUND,
-    "class_not_held_out": USEFUL,
+    "duplicates": Weight.BIASED,
+    "opposite_twins": Weight.BIASED,
+    "class_not_trained": Weight.UNSOUND,
+    "class_not_held_out": Weight.USEFUL,
 }
-
-Note = tuple[int, str]  # the weight of a note, and its text
-Notes = Iterator[Note]
-
-
-def shown_notes(
-    notes: Sequence[Note], everything: bool, room: int
-) -> tuple[tuple[str, ...], str]:
-    """Return the notes that are shown, by weight, and where the others are.
-
-    Parameters
-    ----------
-    notes : sequence of Note
-    everything : bool
-        Whether all are shown, not only those that may change a decision.
-    room : int
-        Number of lines that are free for them; the first is shown in any case.
-    """
-    ranked = list(dict.fromkeys(sorted(notes, key=lambda note: -note[0])))
-    if everything:
-        return tuple(text for _, text in ranked), ""
-    chosen, lines = list[str](), 0
-    for weight, text in ranked:
-        needed = len(textwrap.wrap(f"- {text}", WIDTH, subsequent_indent="  "))
-        if weight == METHOD or len(chosen) == MOST_NOTES:
-            break
-        if not chosen or lines + needed <= room:
-            chosen.append(text)
-            lines += needed
-    others = plural(len(ranked) - len(chosen), "further note")
-    more = f"summary(notes=True) adds {others}, on how the numbers were made."
-    return tuple(chosen), more if len(ranked) > len(chosen) else ""
 
 
 def notes_of(
@@ -102,35 +58,29 @@ def notes_of(
     binary = result.design.outcome.kind == "binary"
     return [
         *_of_headline(result, headline),
-        *_weighed(BIASED, (bias.sentence for bias in biases)),
-        *_weighed(LIMITED, result.design.outcome.notes),
+        *_weighed(Weight.BIASED, (bias.sentence for bias in biases)),
+        *_weighed(Weight.LIMITED, result.design.outcome.notes),
         *_of_coverage(result, table, headline),
-        *_weighed(LIMITED, design_notes.few_events(result)),
-        *_weighed(METHOD, design_notes.null_model(result)),
-        *_weighed(
-            METHOD,
-            (
-                f"No interval of {metric}{words[4:]}."
-                for metric, words in table["interval"].items()
-                if words.startswith("none") and metric != headline.metric
-            ),
+        *design_notes.few_events(result),
+        *design_notes.null_model(result),
+        *(
+            note("other without interval", metric=metric, why=words[4:])
+            for metric, words in table["interval"].items()
+            if words.startswith("none") and metric != headline.metric
         ),
         *_of_predictions(result),
         *_of_fits(result, biases),
         *_monte_carlo_error(result, headline, size),
-        *_weighed(
-            USEFUL if result.plan.n <= FEW_RECORDS else METHOD,
-            design_notes.even_classes(result, table),
-        ),
+        *design_notes.even_classes(result, table),
         *(
-            (OF_FINDINGS.get(found.check, LIMITED), found.sentence)
+            (OF_FINDINGS.get(found.check, Weight.LIMITED), found.sentence)
             for found in result.audit.findings
             if found.concern and not (binary and found.check in SAID_ABOVE)
         ),
     ]
 
 
-def _weighed(weight: int, texts: Iterable[str]) -> Notes:
+def _weighed(weight: Weight, texts: Iterable[str]) -> Notes:
     return ((weight, text) for text in texts)
 
 
@@ -142,27 +92,19 @@ def _of_headline(result: inference.Readable, headline: inference.Estimate) -> No
     row, outcome = result.without_predictors[0], result.design.outcome
     if row.material:
         way = "downwards" if (row.perfect - row.value) * row.bias < 0 else "upwards"
-        yield (
-            BIASED,
-            f"Biased {way}: in these folds a model without any predictor has "
-            f"{row.metric.label} {row.found:.3f}, where no skill is "
-            f"{row.value:.3f}{balancing(result)}.",
-        )
+        known = {"label": row.metric.label, "found": row.found, "value": row.value}
+        yield note("biased", way=way, balancing=balancing(result), **known)
     elif headline.metric == "auroc" and headline.upper < 0.5:
         other = f" positive={outcome.levels[0]!r} takes the other."
-        yield (
-            BIASED,
-            "The whole interval of the auROC lies below 0.5: the predictions rank the "
-            f"classes in reverse. Is {outcome.positive!r} the class that they are for?"
-            f"{other * (not result.validated)}",
-        )
+        other *= not result.validated
+        yield note("reversed", positive=outcome.positive, other=other)
     name = stated(headline.label, headline.how)
     if headline.method == "none":
-        yield UNSOUND, f"{name} has no interval: {headline.assumes}."
+        yield note("no interval", name=name, why=headline.assumes)
     else:
-        narrow = "too narrow" in headline.assumes
-        text = f"Interval of {name}: {headline.method}; {headline.assumes}."
-        yield LIMITED if narrow else METHOD, text
+        narrow, assumes = "too narrow" in headline.assumes, headline.assumes
+        made = note("interval", name=name, method=headline.method, assumes=assumes)
+        yield (Weight.LIMITED, made[1]) if narrow else made
 
 
 def balancing(result: inference.Readable) -> str:
@@ -198,29 +140,17 @@ def _of_coverage(
         ]
         if low := inference.low_coverages(result.plan, asked, result.learner):
             shares = joined([f"{100 * share:.0f}%" for share in low.values()])
-            are = "Intervals" if len(low) > 1 else "The interval"
-            yield (
-                LIMITED,
-                f"{are} of {joined(list(low))} may be too narrow: in simulations of "
-                "such size, 95% intervals contained the true value in as few as "
-                f"{shares} of data sets.",
-            )
+            which = "Intervals" if len(low) > 1 else "The interval"
+            known = {"metrics": joined(list(low)), "shares": shares}
+            yield note("narrow intervals", intervals=which, **known)
         others = [one for one in asked if one[0] != headline.metric]
-        yield from _weighed(METHOD, measured(result, headline))
+        yield from _weighed(Weight.METHOD, measured(result, headline))
         if said := inference.measured_coverages(result.plan, others, result.learner):
-            yield METHOD, sentence(said)
+            yield Weight.METHOD, sentence(said)
     if is_bootstrap(result.plan):
         made = result.estimate(headline.metric, ".632+")
         if isinstance(made, inference.BootstrapEstimate):
-            parts = made.parts
-            yield (
-                METHOD,
-                f"{made.label} is {parts.apparent:.3f} on the training rows, "
-                f"{parts.out_of_bag:.3f} on the out-of-bag rows, and would be "
-                f"{parts.no_information:.3f} if predictions and outcome were "
-                f"unrelated: relative overfitting {parts.overfitting:.2f}, .632+ value "
-                f"{parts.plus:.3f}.",
-            )
+            yield note("overfitting", label=made.label, parts=made.parts)
 
 
 def measured(result: inference.Readable, headline: inference.Estimate) -> Iterator[str]:
@@ -245,14 +175,9 @@ def _of_predictions(result: inference.Readable) -> Notes:
     if (scores.overlapping and not scores.apart) and any(
         metric.rank and scores.headline(metric) == "pooled" for metric in metrics
     ):
-        yield (
-            LIMITED,
-            "In pooled metrics, the prediction for a record is the mean over all fits "
-            "that held it out. Different fits are then compared, so that pooled rank "
-            "metrics are biased downwards if there is no skill.",
-        )
-    yield from _weighed(LIMITED, design_notes.new_levels(result))
-    yield from _weighed(LIMITED, design_notes.uneven_ridge(result))
+        yield note("mean of fits")
+    yield from design_notes.new_levels(result)
+    yield from design_notes.uneven_ridge(result)
     if scores.probabilities and design.outcome.levels:
         p, least = scores.predicted, np.finfo(float).eps
         own = scores.outcome.astype(np.intp)
@@ -260,89 +185,52 @@ def _of_predictions(result: inference.Readable) -> Notes:
         ends = ((p <= least) | (p >= 1 - least)).reshape(len(p), -1).any(axis=1).sum()
         wrong = int((of_own <= least).sum())
         if ends:
-            text = f"{int(ends)} of {len(p)} predictions are 0 or 1, and tie in ranks"
             log_loss = f"; {wrong} of them are wrong, with a log-loss of 36"
-            yield LIMITED, f"{text}{log_loss * bool(wrong)}."
+            log_loss *= bool(wrong)
+            yield note("saturated", ends=int(ends), total=len(p), wrong=log_loss)
     read = {metric.reads for metric in metrics}
     if len(metrics) > 1 and not scores.probabilities and "probabilities" not in read:
-        yield (
-            USEFUL,
-            "Predictions are scores and not probabilities, so that metrics of "
-            "probabilities are omitted.",
-        )
+        yield note("scores")
     if design.strata:
-        by = design.formula.factors[design.strata].columns[0]
-        yield (
-            USEFUL,
-            "Concordance also compares records of different strata, by linear "
-            "predictors that do not have their baseline hazards; "
-            f"metrics(by={by!r}) does not.",
-        )
+        yield note("strata", by=design.formula.factors[design.strata].columns[0])
     if scores.decided:
         other = result.held.decided_otherwise
-        yield (
-            METHOD,
-            "Classes are those of the model's predict, which differ from a threshold "
-            f"of one half for {int(other.sum())} of {len(other)} predictions; "
-            "threshold= sets one.",
-        )
+        yield note("decided", other=int(other.sum()), total=len(other))
 
 
 def _of_fits(result: inference.Readable, biases: Sequence[inference.NullBias]) -> Notes:
     """Say what was chosen or drawn for the fits, and which of them failed."""
     held, plan, kind = result.held, result.plan, result.design.outcome.kind
     if held.separated.any():
-        what = "separate the classes (fitted probabilities of 0 or 1)"
-        if kind == "survival":
-            what = "order the events perfectly, so that a coefficient is infinite"
-        elif loose := [m.label for m in result.chosen_metrics if m.name in OF_LOG_ODDS]:
-            what += (
+        what = "times" if kind == "survival" else "classes"
+        failed, loose = int(held.separated.sum()), ""
+        unbounded = [m.label for m in result.chosen_metrics if m.name in OF_LOG_ODDS]
+        if unbounded:
+            loose = (
                 "; log-odds have no finite value there, so that values and intervals "
-                f"of {joined(loose)} mean little"
+                f"of {joined(unbounded)} mean little"
             )
-        yield UNSOUND, f"{int(held.separated.sum())} of {plan.n_fits} fits {what}."
-    if not held.converged.all():
-        failed = int((~held.converged).sum())
-        yield UNSOUND, f"{failed} of {plan.n_fits} fits did not converge."
+        yield note(f"separated {what}", failed=failed, fits=plan.n_fits, loose=loose)
+    if failed := int((~held.converged).sum()):
+        yield note("not converged", failed=failed, fits=plan.n_fits)
     if held.chosen is not None:
-        yield USEFUL, f"Chosen inside the training sets: {choices(held.chosen)}."
+        yield note("chosen", choices=choices(held.chosen))
     drawn = {"subsample": "dropped", "upsample": "repeated"}
     if plan.rebalance in drawn and kind != "continuous" and plan.repeats == 1:
-        yield (
-            USEFUL,
-            f"The {drawn[plan.rebalance]} records were drawn once; repeats=20 "
-            "averages over draws and shows how much they change the estimate.",
-        )
-    yield from _weighed(USEFUL, design_notes.beyond_knots(result))
-    if not result.scores.apart and not np.isnan(result.mean_model_auroc):
-        mean, area = "mean alone, without any predictor, has", "auROC"
-        if kind != "binary":
-            mean = "shares alone, without any predictor, have"
-            area = "Hand–Till auROC"
-        said = (
-            f"Under these folds the training {mean} pooled {area} "
-            f"{result.mean_model_auroc:.3f} (0.5 is no skill)."
-        )
+        yield note("drawn once", drawn=drawn[plan.rebalance])
+    yield from design_notes.beyond_knots(result)
+    if not result.scores.apart and not np.isnan(area := result.mean_model_auroc):
         able = result.learner.capabilities.refits and is_permutable(plan)
-        if able and not biases and any(metric.rank for metric in result.chosen_metrics):
-            said += " summary(null_bias=200) estimates the bias for this model itself."
-        yield METHOD, said
+        able &= not biases and any(metric.rank for metric in result.chosen_metrics)
+        more = " summary(null_bias=200) estimates the bias for this model itself."
+        what = "mean" if kind == "binary" else "shares"
+        yield note(f"training {what}", area=area, more=more * able)
     if held.coefficients is not None and held.coefficients.isna().any(axis=None):
         lacking = held.coefficients.isna().sum()
         counts = ", ".join(f"{term} in {n}" for term, n in lacking.items() if n)
-        yield (
-            METHOD,
-            "Coefficients of terms that occur in no training row are omitted "
-            f"({counts} of {plan.n_fits} fits).",
-        )
+        yield note("absent terms", counts=counts, fits=plan.n_fits)
     if isinstance(result.learner, Imputed):
-        yield (
-            METHOD,
-            "Training records are imputed with their outcome, and held-out ones "
-            "without, by models of the training set. Metrics are those in practice, "
-            "where patients lack values as these records do; intervals take the "
-            "imputations as given, as they take the fits.",
-        )
+        yield note("imputed")
 
 
 def _monte_carlo_error(
@@ -372,5 +260,5 @@ def _monte_carlo_error(
         small = enough <= chance.repeats
         brings = f"; {plural(enough, 'repeat')} would bring it below {what}"
         text += f", which is less than {what}" if small else brings
-    asked = METHOD if small else USEFUL
-    yield UNSOUND if size is not None else asked, f"{text}."
+    asked = Weight.METHOD if small else Weight.USEFUL
+    yield Weight.UNSOUND if size is not None else asked, f"{text}."

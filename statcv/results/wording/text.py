@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from statcv.arguments import one_of
+from statcv.arguments import check_types, one_of
 from statcv.errors import ArgumentError, StatcvError
 from statcv.formula import counted
-from statcv.inference import COMBINED, NullBias, Readable
-from statcv.inference.refits.optimism import OptimismTable
-from statcv.results.groups import summary_by_group
+from statcv.inference import COMBINED, Readable
+from statcv.results.by_group import summary_by_group
+from statcv.results.corrections import optimism_corrected
+from statcv.results.permutations import biases_shown
 from statcv.results.refittable import Refittable
 from statcv.results.selection import choice_of
 from statcv.results.summary import Summary, first_of
 from statcv.results.wording.in_words import methods_in_words
-from statcv.results.wording.notes import notes_of, shown_notes
+from statcv.results.wording.notes import notes_of
+from statcv.results.wording.weighted_notes import shown_notes
 from statcv.tables import check_digits, column, row_digits, shown_frame
 from statcv.words import plural, with_limits
 
@@ -30,44 +31,59 @@ MOST_PRECISE = 0.05  # smallest error that is assumed, as a share of the coeffic
 AROUND_NOTES = 4  # lines before and after the notes
 
 
-def with_optimism(summary: Summary, corrected: OptimismTable) -> Summary:
-    """Return a summary with a table of metrics that are corrected for optimism."""
-    caption = "Corrected for optimism by the bootstrap"
-    return replace(
-        summary,
-        tables={**summary.tables, caption: corrected.to_frame()},
-        shown={**summary.shown, caption: corrected.shown},
-    )
-
-
-def summarise(
+def summary(
     result: Refittable,
-    level: float,
-    size: float | None = None,
-    biases: Sequence[NullBias] = (),
+    level: float = 0.95,
+    monte_carlo_error: float | None = None,
+    null_bias: int | None = None,
     digits: int | None = None,
-    *,
+    optimism: bool = False,
     notes: bool = False,
-    coefficients: str = "final",
+    coefficients: Literal["final", "folds"] = "final",
 ) -> Summary:
-    """Return the summary of a result, with intervals of the given level.
+    """Return a summary, which is text in a console and HTML in a notebook.
 
-    It states the number of repeats that would bring the Monte Carlo error below
-    ``size``, or below a tenth of the standard error, and the biases without skill if
-    they are given. Tables have ``digits`` decimals, or as many as their standard errors
-    warrant. It has at most three notes, or all of them with ``notes``, and the
-    coefficients of the final model or, by ``"folds"``, their distribution over fits.
+    Parameters
+    ----------
+    level : float, default 0.95
+        Confidence level of the intervals.
+    monte_carlo_error : float, optional
+        Target for the Monte Carlo standard error; the summary states how many
+        repeats would bring it below this value. A tenth of the standard error
+        unless given.
+    null_bias : int, optional
+        Number of permutations from which :meth:`null_bias` is estimated, for the
+        first rank metric and for all rank metrics pooled; none unless given.
+    digits : int, optional
+        Number of decimals; those of :func:`statcv.table` unless given.
+    optimism : bool, default False
+        Whether to add the table of :meth:`optimism_corrected` for all metrics, from
+        500 bootstrap samples to which the model is fitted.
+    notes : bool, default False
+        Whether to show all notes, among them the method of each interval, its
+        measured coverage, and how each metric is combined over folds; else at most
+        three, those that may change a decision.
+    coefficients : {"final", "folds"}, default "final"
+        Coefficients that are shown: those of the fit to all records with their
+        range over folds, or their mean, standard deviation and range over folds.
+        The fit to all records is made for models that maximise a likelihood and
+        fit all folds together.
 
-    Raises
-    ------
-    ArgumentError
-        If the size is not above 0, ``digits`` is not a number of decimals, or
-        ``coefficients`` is neither ``"final"`` nor ``"folds"``.
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> res.summary().tables["Metrics"].index[:2].tolist()
+    ['auroc', 'auprc']
     """
+    check_types(summary, locals())
+    biases = [] if null_bias is None else biases_shown(result, null_bias)
     check_digits(digits)
     one_of(coefficients, COEFFICIENTS, "coefficients")
-    if size is not None and not size > 0:
-        raise ArgumentError(f"monte_carlo_error must be above 0, not {size!r}.")
+    if monte_carlo_error is not None and not monte_carlo_error > 0:
+        raise ArgumentError(
+            f"monte_carlo_error must be above 0, not {monte_carlo_error!r}."
+        )
     metrics: Any = result.metrics(level)
     tables = {"Metrics": metrics.set_index("metric")}
     shown = {"Metrics": shown_frame(metrics, digits).drop(columns="how")}
@@ -77,7 +93,7 @@ def summarise(
         by, texts = summary_by_group(result, level, digits)
         heading = f"By {by.columns[1]}; mean and prediction interval by random effects"
         tables[heading], shown[heading] = by, texts
-    found = notes_of(result, tables["Metrics"], level, size, biases)
+    found = notes_of(result, tables["Metrics"], level, monte_carlo_error, biases)
     if notes and (spread := _over_folds(result, tables["Metrics"], digits)) is not None:
         shown["Metrics over folds"] = spread.set_index(shown["Metrics"].index)
     over, final = result.held.coefficients, False
@@ -89,7 +105,7 @@ def summarise(
     limits = headline.value, headline.lower, headline.upper
     what = result.learner.label if result.validated else result.design.formula.text
     external = result.scores.external
-    summary = Summary(
+    made = Summary(
         title=f"{'External ' if external else 'Cross-'}validation of {what}",
         headline=f"{headline.label} {with_limits(*limits, level, digits)}",
         facts=_facts(result),
@@ -97,9 +113,18 @@ def summarise(
         tables=tables,
         shown=shown,
     )
-    room = MOST_LINES - AROUND_NOTES - len(str(summary).splitlines())
+    room = MOST_LINES - AROUND_NOTES - len(str(made).splitlines())
     told, more = shown_notes(found, notes, room)
-    return replace(summary, notes=told, more=more)
+    made = replace(made, notes=told, more=more)
+    if not optimism:
+        return made
+    caption = "Corrected for optimism by the bootstrap"
+    corrected = optimism_corrected(result, result.chosen_metrics, level=level)
+    return replace(
+        made,
+        tables={**tables, caption: corrected.to_frame()},
+        shown={**shown, caption: corrected.shown},
+    )
 
 
 def _selection(result: Refittable) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -14,14 +13,7 @@ import pandas as pd
 
 from statcv.arguments import refuse_unknown
 from statcv.errors import ArgumentError, ArgumentTypeError, MissingPackageError, reason
-from statcv.results.writing.writers import (
-    WRITERS,
-    Facts,
-    Row,
-    Writer,
-    latex_figure,
-    visible,
-)
+from statcv.results.writing.writers import Document, Row, visible, written
 
 WIDTH = 79
 MAX_NAME = 40  # characters of the name of a row in plain text
@@ -33,16 +25,16 @@ MINUS = re.compile(r"(?<![\w.)-])-(?=[\d.])")  # a hyphen that is the sign of a 
 class Written:
     """Text with tables that is written as Markdown, HTML or a document of Word."""
 
-    def _write(self, to: Writer) -> None:
+    def _document(self) -> Document:
         raise NotImplementedError
 
     def to_markdown(self) -> str:
         """Return GitHub-flavoured Markdown."""
-        return self._text("markdown")
+        return written(self._document(), "markdown")
 
     def to_html(self) -> str:
         """Return a ``div`` of class ``statcv``."""
-        return self._text("html")
+        return written(self._document(), "html")
 
     def to_word(self, path: str | PathLike[str]) -> Path:
         """Write a document of Word, and return its path.
@@ -84,18 +76,13 @@ class Written:
             raise MissingPackageError(
                 'a document of Word needs python-docx: pip install "statcv[word]"'
             ) from None
-        to = _Word(docx.Document())
-        self._write(to)
+        made = docx.Document()
+        _fill_word(made, self._document())
         try:
-            to.document.save(str(file))
+            made.save(str(file))
         except OSError as error:
             raise ArgumentError(f"cannot write {file}: {reason(error)}.") from error
         return file
-
-    def _text(self, form: str) -> str:
-        to = WRITERS[form]()
-        self._write(to)
-        return to.text()
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -175,7 +162,7 @@ class PaperTable(Written):
         \midrule
         auROC & 0.83 (0.57 to 0.98) \\
         """
-        return latex_figure(self)
+        return written(self._document(), "latex_table")
 
     def as_gt(self) -> Any:
         """Return the table as ``great_tables.GT``, whose style can be changed further.
@@ -204,9 +191,8 @@ class PaperTable(Written):
             made = made.tab_source_note(visible(note))
         return made
 
-    def _write(self, to: Writer) -> None:
-        to.table(self)
-        to.notes(self.notes)
+    def _document(self) -> Document:
+        return Document([self], self.notes)
 
     def __repr__(self) -> str:
         parts = textwrap.wrap(visible(self.caption), WIDTH)
@@ -273,55 +259,50 @@ class Exports:
         return self._table("as_gt", options).as_gt()
 
 
-class _Word:
-    """A writer of a document of python-docx."""
+def _fill_word(word: Any, document: Document) -> None:
+    """Write a document into one of python-docx."""
+    from docx.shared import Pt
 
-    def __init__(self, document: Any) -> None:
-        self.document = document
-        document.core_properties.author = ""
+    word.core_properties.author = ""
+    if document.title:
+        word.add_heading(visible(document.title), level=1)
+    if document.headline:
+        word.add_paragraph().add_run(visible(document.headline)).bold = True
+    for name, text in document.facts:
+        line = word.add_paragraph()
+        line.add_run(f"{visible(name)}: ").bold = True
+        line.add_run(visible(text))
+    for table in document.tables:
+        _add_table(word, table)
+    for note in document.notes:
+        line = word.add_paragraph()
+        line.add_run(visible(note)).font.size = Pt(9)
 
-    def title(self, text: str) -> None:
-        self.document.add_heading(visible(text), level=1)
 
-    def strong(self, text: str) -> None:
-        self.document.add_paragraph().add_run(visible(text)).bold = True
+def _add_table(word: Any, table: PaperTable) -> None:
+    """Write a table with its caption into a document of python-docx."""
+    from docx.enum.text import WD_ALIGN_PARAGRAPH
+    from docx.oxml import OxmlElement
+    from docx.shared import Cm
 
-    def facts(self, facts: Facts) -> None:
-        for name, text in facts:
-            line = self.document.add_paragraph()
-            line.add_run(f"{visible(name)}: ").bold = True
-            line.add_run(visible(text))
-
-    def table(self, table: PaperTable) -> None:
-        from docx.enum.text import WD_ALIGN_PARAGRAPH
-        from docx.oxml import OxmlElement
-        from docx.shared import Cm
-
-        if table.caption:
-            caption = self.document.add_paragraph(visible(table.caption), "Caption")
-            caption.paragraph_format.keep_with_next = True
-        rows: list[Row] = [(False, table.head[0], table.head[1:]), *table.body]
-        made = self.document.add_table(len(rows), len(table.head))
-        for place, (below, name, cells) in enumerate(rows):
-            line = made.rows[place].cells
-            line[0].text = name
-            line[0].paragraphs[0].paragraph_format.left_indent = Cm(0.5) * below
-            for cell, text in zip(line[1:], cells, strict=True):
-                cell.text = text
-                cell.paragraphs[0].alignment = WD_ALIGN_PARAGRAPH.RIGHT
-        for place, edge in ((0, "top"), (0, "bottom"), (-1, "bottom")):
-            for cell in made.rows[place].cells:
-                _rule(cell, edge)
-        # the first row is repeated at the top of each page
-        made.rows[0]._tr.get_or_add_trPr().append(OxmlElement("w:tblHeader"))
-        self.document.add_paragraph()
-
-    def notes(self, notes: Sequence[str]) -> None:
-        from docx.shared import Pt
-
-        for note in notes:
-            line = self.document.add_paragraph()
-            line.add_run(visible(note)).font.size = Pt(9)
+    if table.caption:
+        caption = word.add_paragraph(visible(table.caption), "Caption")
+        caption.paragraph_format.keep_with_next = True
+    rows: list[Row] = [(False, table.head[0], table.head[1:]), *table.body]
+    made = word.add_table(len(rows), len(table.head))
+    for place, (below, name, cells) in enumerate(rows):
+        line = made.rows[place].cells
+        line[0].text = name
+        line[0].paragraphs[0].paragraph_format.left_indent = Cm(0.5) * below
+        for cell, text in zip(line[1:], cells, strict=True):
+            cell.text = text
+            cell.paragraphs[0].alignment = WD_ALIGN_PARAGRAPH.RIGHT
+    for place, edge in ((0, "top"), (0, "bottom"), (-1, "bottom")):
+        for cell in made.rows[place].cells:
+            _rule(cell, edge)
+    # the first row is repeated at the top of each page
+    made.rows[0]._tr.get_or_add_trPr().append(OxmlElement("w:tblHeader"))
+    word.add_paragraph()
 
 
 def _rule(cell: Any, edge: str) -> None:

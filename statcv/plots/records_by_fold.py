@@ -14,15 +14,10 @@ from statcv.errors import DataError
 from statcv.folds import FoldPlan, Ragged, Response
 from statcv.folds.audit import trained_on_equal
 from statcv.inference import Readable
+from statcv.plots import splits
 from statcv.plots.base import COLOURS, GREY, draw_legend, ink, new_axes
 from statcv.plots.fit import fitting
-from statcv.plots.splits import (
-    Shown,
-    class_colours,
-    class_handles,
-    plan_and_response,
-    shown_splits,
-)
+from statcv.plots.splits import Shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -92,7 +87,7 @@ def record_colours(
     if response is None:
         return np.tile(rgb(COLOURS[0]), (n, 1)), None
     if response.by_class:
-        table = np.array([rgb(name) for name in class_colours(response.classes)])
+        table = np.array([rgb(name) for name in splits.class_colours(response.classes)])
         return table[response.codes], None
     import matplotlib as mpl
     from matplotlib.colors import Normalize
@@ -223,8 +218,8 @@ def plot_folds(
     >>> scv.plots.plot_folds(plan).get_title()
     'Who is held out, stratified_kfold'
     """
-    plan, response = plan_and_response(plan)
-    shown = shown_splits(plan, response, repeat)
+    plan, response = splits.plan_and_response(plan)
+    shown = splits.shown_splits(plan, response, repeat)
     place = None if sites is None else _coded(sites, plan, "sites")
     rows = in_order(shown, response, None if place is None else place[0])
     colours, scale = record_colours(plan.n, response)
@@ -353,7 +348,7 @@ def _explain(
     elif response is None:
         held = [Patch(color=COLOURS[0], label="held out")]
     else:
-        held = class_handles(response, ", held out")
+        held = splits.class_handles(response, ", held out")
     weighted = ", weighted" if plan.weighting is not None else ""
     fade = 1 - rgb(GREY)
     pale, mid = 1 - 2 * TRAINED * fade, 1 - 0.9 * fade

@@ -8,10 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from statcv.arguments import check_level, described
+from statcv.arguments import check_level, check_types, described
 from statcv.errors import ArgumentError, UndefinedMetricWarning, warn
-from statcv.inference import Estimate, Scores, joined_groups
+from statcv.inference import Estimate, RandomEffects, Scores, joined_groups
 from statcv.inference.estimates.groups import among, group_estimates, groups_of
+from statcv.inference.meta.clustered_calibration import ClusteredCalibration
+from statcv.inference.meta.clustered_calibration import (
+    clustered_calibration as calibration_over_groups,
+)
 from statcv.inference.paired.contrasts import ADJUSTED, adjusted
 from statcv.inference.paired.groups import Group, compare_pair, group_differences
 from statcv.metrics import Metric
@@ -127,23 +131,54 @@ def summary_by_group(
     return table, text if len(text) <= MOST_ROWS else text.tail(2)
 
 
-def group_contrasts(
-    result: Refittable, metrics: Sequence[Metric], by: Any, reference: Any, level: float
+def compare_groups(
+    result: Refittable,
+    metric: str | Metric | None = None,
+    *,
+    by: Any = None,
+    reference: Any = None,
+    level: float = 0.95,
 ) -> pd.DataFrame:
-    """Return one row per metric and pair of groups, with their difference.
+    """Return differences of the metrics between groups of the records.
+
+    There is one row per metric and pair of groups. The columns are ``metric``,
+    ``first``, ``second``, ``how``, ``difference`` (second minus first), ``se``,
+    ``lower``, ``upper``, ``statistic``, ``p``, ``p_holm`` and ``p_bh``, adjusted
+    for the number of pairs, and ``interval``, the method, or ``"none"`` with the
+    reason. The variance counts the covariance of groups that the same fits predict,
+    or that share clusters. :func:`statcv.plots.plot_groups` draws the estimates and
+    the differences.
 
     Parameters
     ----------
-    result : CVResult
-    metrics : sequence of Metric
-    by, reference, level
-        The arguments of :meth:`~statcv.results.result.CVResult.compare_groups`.
+    metric : str, optional
+        Name of the metric; all metrics of :meth:`metrics` unless given.
+    by : str or array-like
+        Grouping of the records, as in :meth:`metrics`; optional after
+        ``validate(by=)``.
+    reference : optional
+        Group with which all others are compared; all pairs unless given.
+    level : float, default 0.95
+        Confidence level of the intervals.
 
     Raises
     ------
     ArgumentError
         If there is a single group, or no group is called ``reference``.
+
+    References
+    ----------
+    Collins, Moons, Dhiman, …, Logullo (2024), BMJ 385:e078378 (TRIPOD+AI, items 3c,
+    12 and 23).
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> res.compare_groups("brier", by="PSI")["difference"].round(3).tolist()
+    [0.155]
     """
+    metrics = result.chosen_metrics if metric is None else (result._metric(metric),)
     groups = groups_of(result, by)
     name = groups.name
     check_level(level, ArgumentError)
@@ -175,6 +210,115 @@ def group_contrasts(
         level=level,
         p=("p", "p_holm"),
         words=labels_of(metrics),
+    )
+
+
+def heterogeneity(
+    result: Refittable,
+    metric: str | Metric | None = None,
+    *,
+    by: Any = None,
+    level: float = 0.95,
+) -> RandomEffects:
+    """Combine a metric's estimates over groups, and measure their heterogeneity.
+
+    The groups are combined by a random-effects meta-analysis (REML, with the
+    interval of Hartung and Knapp), on the logit scale for metrics between 0 and 1.
+
+    Parameters
+    ----------
+    metric : str, optional
+        Name of the metric; the headline metric unless given.
+    by : str or array-like
+        Grouping of the records, as in :meth:`metrics`; optional after
+        ``validate(by=)``.
+    level : float, default 0.95
+        Confidence level of the intervals.
+
+    Returns
+    -------
+    RandomEffects
+        ``estimate`` with its interval, ``tau2``, ``i2``, the test of heterogeneity,
+        and the prediction interval for a new group.
+
+    References
+    ----------
+    Snell, Ensor, Debray, Moons & Riley (2018), Stat. Methods Med. Res. 27:3505.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> ehr = scv.load_data("ehr")
+    >>> large = scv.cv("y ~ x1 + x3", ehr, k=5, seed=1)
+    >>> found = large.heterogeneity(by="site")
+    >>> found.n, round(found.estimate, 2)
+    (5, 0.73)
+    """
+    chosen = result._metric(metric)
+    table = group_table(result.scores, [chosen], groups_of(result, by), level)
+    values, ses = table["estimate"].to_numpy(), table["se"].to_numpy()
+    return joined_groups(values, ses, chosen, level)
+
+
+def clustered_calibration(
+    result: Refittable, *, by: Any, level: float = 0.95
+) -> ClusteredCalibration:
+    """Return the mean calibration curve over hospitals or other groups.
+
+    The curve of each group, a restricted cubic spline with three knots, is
+    evaluated at the same probabilities, and combined by a random-effects
+    meta-analysis (REML, with the interval of Hartung and Knapp).
+
+    Parameters
+    ----------
+    by : str or array-like
+        Grouping of the records, as in :meth:`metrics`.
+    level : float, default 0.95
+        Confidence level of the pointwise bands.
+
+    Returns
+    -------
+    ClusteredCalibration
+        The mean curve with its band, and the band of a further group;
+        :func:`statcv.plots.plot_clustered_calibration` draws them.
+
+    Raises
+    ------
+    OutcomeError, MetricError
+        If the outcome does not have two classes, or the predictions are not
+        probabilities.
+    ArgumentError
+        If fewer than two groups have a curve.
+
+    Warns
+    -----
+    UndefinedMetricWarning
+        If groups have no curve, for example because they lack a class.
+
+    References
+    ----------
+    Barreñada, De Cock Campo, Wynants & Van Calster (2025), Research Synthesis
+    Methods, doi:10.1017/rsm.2025.10046.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> ehr = scv.load_data("ehr")
+    >>> large = scv.cv("y ~ x1 + x3", ehr, k=5, seed=1)
+    >>> curve = large.clustered_calibration(by="site")
+    >>> curve.to_frame().iloc[[10, 30], :4].round(3)
+        predicted  observed  lower  upper
+    10      0.207     0.221  0.182  0.266
+    30      0.578     0.571  0.529  0.612
+    """
+    check_types(clustered_calibration, locals())
+    outcome, groups = result.design.outcome, groups_of(result, by)
+    return calibration_over_groups(
+        result.scores,
+        groups,
+        str(groups.name),
+        f"{outcome.name} = {outcome.positive}",
+        level=level,
     )
 
 

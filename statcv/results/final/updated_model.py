@@ -10,16 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from statcv import errors
 from statcv.arguments import check_types
 from statcv.engine import records_of
-from statcv.errors import (
-    ArgumentError,
-    CollinearityWarning,
-    DataError,
-    SeparationWarning,
-    StatcvWarning,
-    warn,
-)
 from statcv.formula import as_frame, make_design, outcome_columns, quoted
 from statcv.models import Fit, Model, Stacking, TrainingSet, Updating, said_update
 from statcv.results.final.equation import Equation, Part
@@ -103,7 +96,7 @@ class UpdatedModel(WrittenModel):
 
         for name in OWN:
             if name in options:
-                raise ArgumentError(
+                raise errors.ArgumentError(
                     f"validate() without data cross-validates the updating itself, and "
                     f"has no argument {name}=; cv() has."
                 )
@@ -159,7 +152,7 @@ class NewRecords:
             named[name] = own
         frame = frame.assign(**named)
         if (values := frame[observed[-1]]).nunique() < 2 and known.kind != "survival":
-            raise DataError(
+            raise errors.DataError(
                 f"the outcome {outcome!r} is always {values.unique()[0]} in "
                 f"the {len(frame)} complete rows of the new data; a model can be "
                 "updated only where the outcome varies."
@@ -171,7 +164,7 @@ class NewRecords:
         asked: dict[str, Any] = {"positive": positive, "horizon": times or None}
         design = make_design(formula, frame, scope={}, **asked)
         if design.outcome.kind != known.kind:
-            raise DataError(
+            raise errors.DataError(
                 f"the outcome {outcome!r} is {design.outcome.kind} in the new data, "
                 f"and {known.kind} in the model."
             )
@@ -265,32 +258,32 @@ def _warn(updates: Any, fit: Fit, method: str, chosen: str) -> None:
     if training.kind == "survival":
         few, of = int((training.y > 0).sum()), " with the event"
     if refits and few < count:
-        warn(
+        errors.warn(
             f"the new data have {plural(few, 'record')}{of}, and refitting estimates "
             f"{count} coefficients, so that neither it nor tests of it can be trusted; "
             "method='intercept' or 'slope' is suitable for so few, and 'shrink' stays "
             "near the old model.",
-            StatcvWarning,
+            errors.StatcvWarning,
         )
     if slope < 0 and method in ("slope", "closed_test"):
-        warn(
+        errors.warn(
             f"the slope of the old model is {slope:.2f} in the new data: those with "
             "higher predictions have lower outcomes there. Check the coding of the "
             "outcome and the units of the columns before you use an update.",
-            StatcvWarning,
+            errors.StatcvWarning,
         )
     constant = [n for n, one in zip(training.names, varying, strict=True) if not one]
     if constant and (refits or method == "shrink"):
-        warn(
+        errors.warn(
             "columns that do not vary in the new data keep their old coefficients: "
             f"{listed(constant)}.",
-            CollinearityWarning,
+            errors.CollinearityWarning,
         )
     if fit.separated and chosen == "refit":
-        warn(
+        errors.warn(
             "the refit separates the classes in the new data, so that its coefficients "
             "have no finite values; method='shrink' or 'slope' has.",
-            SeparationWarning,
+            errors.SeparationWarning,
         )
 
 
@@ -339,10 +332,12 @@ def stack(
     """
     check_types(stack, locals())
     if not isinstance(models, Mapping) or len(models) < 2:
-        raise ArgumentError("stack() needs a mapping of two or more names to models.")
+        raise errors.ArgumentError(
+            "stack() needs a mapping of two or more names to models."
+        )
     for name, model in models.items():
         if not isinstance(model, HandedOver):
-            raise ArgumentError(
+            raise errors.ArgumentError(
                 f"{name!r} is a {type(model).__name__}, not a model with an equation, "
                 "such as res.final or published_model(...)."
             )
@@ -350,7 +345,7 @@ def stack(
     first = next(iter(equations.values()))
     for name, one in equations.items():
         if one.kind != first.kind or one.kind not in ("binary", "continuous"):
-            raise ArgumentError(
+            raise errors.ArgumentError(
                 f"{name!r} predicts a {one.kind} outcome; stack() needs models of two "
                 "classes each, or of a continuous outcome each. Linear predictors of "
                 "others can be columns of the data for cv()."
@@ -372,7 +367,9 @@ def stack(
             total = before.coefficient + weight * part.coefficient
             made[part.factors] = replace(before, coefficient=total)
     if not max(weights) > 0:
-        warn("no model has a weight above 0: none predicts here.", StatcvWarning)
+        errors.warn(
+            "no model has a weight above 0: none predicts here.", errors.StatcvWarning
+        )
     table = pd.DataFrame(
         {"model": ["(Intercept)", *equations], "weight": [intercept, *weights]}
     )

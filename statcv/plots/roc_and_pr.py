@@ -9,21 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv import metrics
 from statcv.arguments import check_level, check_types, one_of
 from statcv.errors import ArgumentError
 from statcv.inference import Readable, Scores
 from statcv.inference.estimates.pairs import concordant_pairs
-from statcv.metrics import (
-    CurveBand,
-    paired_roc,
-    paired_roc_band,
-    pr_band,
-    pr_curve,
-    roc_band,
-    roc_curve,
-)
+from statcv.metrics import CurveBand
 from statcv.plots import base
-from statcv.plots.base import EXTERNAL, draw_band, draw_curve, draw_legend, new_axes
 from statcv.plots.drawn import (
     Drawn,
     averaged,
@@ -52,10 +44,10 @@ def curve_title(ax: Axes, what: str, how: str) -> str:
     title, before = base.titled(what, how), ax.get_title().replace("\n", " ")
     if before in ("", title):
         return title
-    external = [EXTERNAL in one for one in (before, title)]
+    external = [base.EXTERNAL in one for one in (before, title)]
     if all(external):
-        return f"{what}, {EXTERNAL}"
-    return f"{what}, held-out predictions" + f" and {EXTERNAL}" * any(external)
+        return f"{what}, {base.EXTERNAL}"
+    return f"{what}, held-out predictions" + f" and {base.EXTERNAL}" * any(external)
 
 
 def band_method(band: Band) -> Literal["pointwise", "simultaneous"] | None:
@@ -86,18 +78,18 @@ def draw_lines(
     """
     style |= {"linewidth": base.thick() / (1 if len(lines) == 1 else 2)}
     style |= {"alpha": max(0.15, 1 / np.sqrt(len(lines)))}
-    colour = draw_curve(ax, *lines[0], legend, **style)
+    colour = base.draw_curve(ax, *lines[0], legend, **style)
     for points in lines[1:]:
         ax.plot(*points, color=colour, **style)
     if shaded is not None:
-        draw_band(ax, shaded, colour)
+        base.draw_band(ax, shaded, colour)
 
 
 def _finish(ax: Axes, title: str, across: str, above: str, corner: Any) -> None:
     """Add labels, title and legend."""
     ax.set(title=title, xlabel=across, ylabel=above)
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.05))
-    draw_legend(ax, corner)
+    base.draw_legend(ax, corner)
 
 
 # ---- ROC ----
@@ -201,7 +193,7 @@ def _add_roc(
         why = "is not known for records that are compared in pairs"
     if method == "simultaneous" and why:
         raise ArgumentError(f"a simultaneous band {why}; use band='pointwise'.")
-    ax = new_axes(ax)
+    ax = base.new_axes(ax)
     if not base.count_curves(ax):
         base.draw_diagonal(ax)
     by_time = f" at {risks.horizon:g}" if risks else ""
@@ -215,9 +207,9 @@ def _add_roc(
         every, number = (pairs.first, pairs.second, pairs.won), pairs.repeat
         some = [number == one for one in np.unique(number)]
         some = [np.ones(len(number), dtype=bool)] if whole else some
-        each = [paired_roc(*(side[one] for side in every)) for one in some]
+        each = [metrics.paired_roc(*(side[one] for side in every)) for one in some]
         lines = [(curve.fpr, curve.tpr) for curve in each]
-        shaded = paired_roc_band(*every, **drawn) if whole else None
+        shaded = metrics.paired_roc_band(*every, **drawn) if whole else None
         repeats = len(result.scores.by_repeat)
         how = f"over {repeats} repeats" if whole else "by repeat"
         how = f"compared in pairs {how if repeats > 1 else ''}".strip()
@@ -236,7 +228,9 @@ def _add_roc(
             drawn |= {"clusters": None, "seed": None}
         lines = lines_of(result.scores, _roc_points, whole)
         if method is not None:
-            shaded = roc_band(records.y, records.predicted, method=method, **drawn)
+            shaded = metrics.roc_band(
+                records.y, records.predicted, method=method, **drawn
+            )
     draw_lines(ax, lines, shaded, legend)
     title = curve_title(ax, f"ROC{by_time}", how)
     _finish(ax, title, "1 − specificity", "sensitivity", "lower right")
@@ -245,7 +239,7 @@ def _add_roc(
 
 
 def _roc_points(y: Floats, score: Floats) -> Line:
-    curve = roc_curve(y, score)
+    curve = metrics.roc_curve(y, score)
     return curve.fpr, curve.tpr
 
 
@@ -307,18 +301,18 @@ def plot_pr(
     drawn: dict[str, Any] = {"level": level}
 
     def points(y: Floats, score: Floats) -> Line:
-        curve = pr_curve(y, score)
+        curve = metrics.pr_curve(y, score)
         return curve.steps if by_steps else (curve.recall, curve.precision)
 
     for name, result in named_results(results, "plot_pr", label, by).items():
         records = records_of(result, "a precision-recall curve", rank=True)
-        ax = new_axes(ax)
+        ax = base.new_axes(ax)
         if not base.count_curves(ax):
             base.draw_level(ax, float(np.mean(records.y)))
         shaded = None
         if shading is not None:
             drawn["clusters"], drawn["seed"] = records.clusters, result.seed
-            shaded = pr_band(records.y, records.predicted, **drawn)
+            shaded = metrics.pr_band(records.y, records.predicted, **drawn)
         legend = curve_label(result, AREAS[method], name, level)
         lines = lines_of(result.scores, points, shading is not None)
         draw_lines(ax, lines, shaded, legend, **style)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from statcv.report.facts import censoring, estimate_of, is_given, resampling, the
-from statcv.report.parts import Cited, Prose, Said, Section, count, prose
+from statcv.report.facts import censoring, is_given, names_of, omitted, resampling, the
+from statcv.report.parts import Cited, Prose, Section, prose
 from statcv.results.comparison.comparison import Comparison
 from statcv.results.refittable import Refittable
 from statcv.words import stored_rows
@@ -63,10 +63,9 @@ def methods_section(
         return f" [{', '.join(places)}]" if places else ""
 
     paragraphs: list[Prose] = []
-    for place, (name, res) in enumerate(results.items()):
-        named: Prose = ()
-        if comparison is not None:
-            named = (Said(name, f"list(res.results)[{place}]"), ": ")
+    names = None if comparison is None else names_of(comparison)
+    for place, res in enumerate(results.values()):
+        named = () if names is None else (names[place], ": ")
         paragraphs.append((*named, *_paragraph(res, level, cite)))
     if comparison is not None:
         differences = prose(
@@ -115,7 +114,7 @@ def _paragraph(res: Cited, level: float, cite: Callable[..., str]) -> Prose:
 
 def _interval(res: Cited, level: float, cite: Callable[..., str]) -> Prose:
     """Return how the interval was computed, and what is shown beside it."""
-    one = estimate_of(res, level)
+    one = res.estimate(level=level)
     words = f"{the(res, level, 'The ')}{{one.label}} has no interval: "
     if one.thing.method != "none":
         words = f"The interval of {the(res, level)}{{one.label}} is by this method: "
@@ -141,15 +140,11 @@ def _interval(res: Cited, level: float, cite: Callable[..., str]) -> Prose:
 
 def _left_out(res: Cited) -> Prose:
     """Return how many rows were omitted as incomplete, if any were."""
-    design, api = res.thing.design, f"{res.api}.design"
-    lost = design.n_given - design.n
-    if not lost:
+    lost = omitted(res)
+    if not lost.value:
         return ()
-    return prose(
-        ", after {lost} of {res.design.n_given:d} were omitted as incomplete",
-        lost=count(lost, f"{api}.n_given - {api}.n"),
-        res=res,
-    )
+    words = ", after {lost} of {res.design.n_given:d} were omitted as incomplete"
+    return prose(words, lost=lost, res=res)
 
 
 def _has_probabilities(result: Refittable) -> bool:
