@@ -15,7 +15,7 @@ from statcv.errors import ArgumentError, ArgumentTypeError, OutcomeError
 from statcv.folds import FoldPlan
 from statcv.inference import Readable, Scores
 from statcv.metrics import CurveBand
-from statcv.plots.fit import CURVE, REASON, draw_legend, fitting
+from statcv.plots.fit import CURVE, REASON, Place, draw_legend, fitting
 from statcv.words import limits_digits, percent, with_interval
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ Floats = NDArray[np.float64]
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#C26A9B", "#A67300", "#2E93CC")
 GREY = "#7f7f7f"
 EXTERNAL = "external validation"
+UNIT = (-0.02, 1.02)  # limits of an axis of shares
 
 
 def new_axes(ax: Axes | None, width: float = 5.0, height: float | None = None) -> Axes:
@@ -172,6 +173,20 @@ def draw_level(ax: Axes, y: float, **style: Any) -> None:
 def draw_diagonal(ax: Axes, ends: Sequence[float] = (0, 1)) -> None:
     """Draw the dotted line on which both axes have equal values."""
     ax.plot(ends, ends, color=GREY, linewidth=0.8, linestyle=":")
+
+
+def finish(
+    ax: Axes,
+    across: str,
+    above: str,
+    title: str,
+    corner: Place | None = None,
+    **limits: tuple[float, float],
+) -> Axes:
+    """Name the axes, draw the legend, and return the Axes."""
+    ax.set(xlabel=across, ylabel=above, title=title, **limits)
+    draw_legend(ax, corner)
+    return ax
 
 
 def horizon_of(result: Readable, picture: str, at: float | None) -> float | None:

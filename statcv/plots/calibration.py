@@ -129,15 +129,10 @@ def plot_calibration(
             f"{one} risk by {risks.horizon:g}" for one in ("observed", "predicted")
         )
     others_only = all(one.scores.external for one in named.values())
-    ax.set(
-        xlim=(-0.02, 1.02),
-        xlabel="held-out " * (not others_only) + predicted,
-        ylabel=share.format(outcome),
-        title=base.titled(f"Calibration{by_time}", *(one.how for one in read.values())),
-    )
+    across = "held-out " * (not others_only) + predicted
+    title = base.titled(f"Calibration{by_time}", *(one.how for one in read.values()))
     ax.set_yticks(np.linspace(0, 1, 6))
-    base.draw_legend(ax)
-    return ax
+    return base.finish(ax, across, share.format(outcome), title, xlim=base.UNIT)
 
 
 def _write(ax: Axes, lines: list[str]) -> None:
@@ -189,15 +184,9 @@ def plot_corrected_calibration(
     base.draw_curve(ax, at, curve.corrected, f"corrected, {curve.method}", colour)
     base.shade(ax, at, curve.lower, curve.upper, colour, base.pointwise(curve.level))
     ax.vlines(curve.predictions, -0.05, -0.02, color=base.ink(), linewidth=0.4)
-    ax.set(
-        xlim=(-0.02, 1.02),
-        ylim=(-0.06, 1.02),
-        xlabel="predicted probability",
-        ylabel="observed share",
-        title="Calibration, corrected for optimism",
-    )
-    base.draw_legend(ax)
-    return ax
+    ax.set(xlim=base.UNIT, ylim=(-0.06, 1.02))
+    title = "Calibration, corrected for optimism"
+    return base.finish(ax, "predicted probability", "observed share", title)
 
 
 def _draw_recalibrated(
@@ -390,12 +379,6 @@ def plot_clustered_calibration(
         ax.plot(at, curve.prediction_upper, **look, label=label)
     base.shade(ax, at, curve.lower, curve.upper, colour, f"mean with its {share} band")
     base.draw_curve(ax, at, curve.observed, "", colour)
-    ax.set(
-        xlim=(-0.02, 1.02),
-        ylim=(-0.02, 1.02),
-        xlabel="predicted probability",
-        ylabel=f"share with {curve.outcome}",
-        title=f"Calibration by {curve.by}",
-    )
-    base.draw_legend(ax)
-    return ax
+    ax.set(xlim=base.UNIT, ylim=base.UNIT)
+    share, title = f"share with {curve.outcome}", f"Calibration by {curve.by}"
+    return base.finish(ax, "predicted probability", share, title)

@@ -110,13 +110,10 @@ def plot_decision(
         ax.plot(where, height, "--", color=colour, lw=1, label=label)
     ax.axhline(0, color=base.GREY, linewidth=1.2, label="treat none")
     top = top or 1.0
-    ax.set(xlabel="threshold probability", ylabel="net benefit")
     ax.set_ylim(-DEEPEST * top, 1.08 * top)
     by_time = f" at {records.risks.horizon:g}" if records.risks else ""
-    hows = (one.how for one in read.values())
-    ax.set_title(base.titled(f"Decision curve{by_time}", *hows))
-    base.draw_legend(ax)
-    return ax
+    title = base.titled(f"Decision curve{by_time}", *(one.how for one in read.values()))
+    return base.finish(ax, "threshold probability", "net benefit", title)
 
 
 def _usual_thresholds(read: Iterable[DrawnRecords]) -> NDArray[np.float64]:

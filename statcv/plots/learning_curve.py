@@ -9,7 +9,7 @@ import pandas as pd
 from statcv.arguments import check_types
 from statcv.errors import MetricError, suggestion
 from statcv.inference import Readable
-from statcv.plots.base import COLOURS, draw_curve, draw_legend, new_axes, short_scheme
+from statcv.plots.base import COLOURS, draw_curve, finish, new_axes, short_scheme
 from statcv.plots.drawn import Drawn, named_results
 
 if TYPE_CHECKING:
@@ -79,11 +79,9 @@ def plot_learning_curve(
             draw_curve(ax, wide.index, means, label, colour, linestyle=look)
     fits = found[0][0]["fit"].nunique()
     scheme = short_scheme(next(iter(named.values())).plan)
-    ax.set_title("Mean over fits" if several else f"Mean over {fits} fits, {scheme}")
+    title = "Mean over fits" if several else f"Mean over {fits} fits, {scheme}"
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
-    ax.set(xlabel="rounds", ylabel=chosen)
-    draw_legend(ax)
-    return ax
+    return finish(ax, "rounds", chosen, title)
 
 
 def _curves(result: Readable, metric: str | None) -> tuple[pd.DataFrame, str]:

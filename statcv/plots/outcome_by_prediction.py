@@ -11,7 +11,7 @@ from statcv.errors import OutcomeError
 from statcv.inference import Readable
 from statcv.plots import base
 from statcv.plots.drawn import Drawn, how_averaged, one_result, records_of
-from statcv.plots.fit import draw_legend, name_rows
+from statcv.plots.fit import name_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -125,9 +125,8 @@ def draw_group_means(result: Readable, ax: Axes, level: float) -> None:
     look: dict[str, Any] = {"color": base.COLOURS[2], "lw": 1, "label": fitted}
     ax.plot(ends, intercept + slope * ends, "--", **look)
     across = base.prediction_label(result.scores, "prediction")
-    ax.set(xlabel=across, ylabel=f"observed {result.design.outcome.name}")
-    ax.set_title(f"Calibration in {len(parts)} groups")
-    draw_legend(ax)
+    named, title = result.design.outcome.name, f"Calibration in {len(parts)} groups"
+    base.finish(ax, across, f"observed {named}", title)
 
 
 def draw_errors(result: Readable, ax: Axes) -> None:
@@ -154,8 +153,7 @@ def draw_error_distribution(result: Readable, ax: Axes) -> None:
         ax.axvline(value, color=base.ink(), linewidth=0.8, linestyle="--", label=label)
     median = f"median {base.written(middle, digits)}"
     ax.axvline(middle, color=base.ink(), linewidth=1.2, label=median)
-    ax.set(xlabel="observed minus predicted", ylabel="records", title="Errors")
-    draw_legend(ax)
+    base.finish(ax, "observed minus predicted", "records", "Errors")
 
 
 # ---- the distribution of predicted risk in each class ----

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.inference import HTest, Readable
-from statcv.plots.base import COLOURS, GREY, draw_bars, draw_legend, ink, new_axes
+from statcv.plots.base import COLOURS, GREY, draw_bars, finish, ink, new_axes
 from statcv.words import p_in_words, plural
 
 if TYPE_CHECKING:
@@ -64,9 +64,7 @@ def plot_permutation(test: HTest | Readable, ax: Axes | None = None) -> Axes:
     lost = len(test.replicates) - len(values)
     if lost:
         title += f"; {plural(lost, 'permutation')} gave no value"
-    ax.set(xlabel=test.label, ylabel="permutations", title=title)
-    draw_legend(ax)
-    return ax
+    return finish(ax, test.label, "permutations", title)
 
 
 def _tested(test: HTest | Readable) -> HTest:

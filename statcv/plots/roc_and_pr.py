@@ -85,13 +85,6 @@ def draw_lines(
         base.draw_band(ax, shaded, colour)
 
 
-def _finish(ax: Axes, title: str, across: str, above: str, corner: Any) -> None:
-    """Add labels, title and legend."""
-    ax.set(title=title, xlabel=across, ylabel=above)
-    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.05))
-    base.draw_legend(ax, corner)
-
-
 # ---- ROC ----
 
 
@@ -233,9 +226,8 @@ def _add_roc(
             )
     draw_lines(ax, lines, shaded, legend)
     title = curve_title(ax, f"ROC{by_time}", how)
-    _finish(ax, title, "1 − specificity", "sensitivity", "lower right")
-    ax.set(ylim=(-0.02, 1.02), aspect="equal")
-    return ax
+    ax.set(xlim=base.UNIT, ylim=base.UNIT, aspect="equal")
+    return base.finish(ax, "1 − specificity", "sensitivity", title, "lower right")
 
 
 def _roc_points(y: Floats, score: Floats) -> Line:
@@ -317,6 +309,7 @@ def plot_pr(
         lines = lines_of(result.scores, points, shading is not None)
         draw_lines(ax, lines, shaded, legend, **style)
         title = curve_title(ax, "Precision and recall", how_drawn(result, shading))
-        _finish(ax, title, "recall (sensitivity)", "precision", "lower left")
+        ax.set(xlim=base.UNIT, ylim=(-0.02, 1.05))
+        base.finish(ax, "recall (sensitivity)", "precision", title, "lower left")
     assert ax is not None  # there is at least one result
     return ax

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from statcv.plots.base import COLOURS, GREY, new_axes
+from statcv.plots.base import COLOURS, GREY, finish, new_axes
 from statcv.plots.drawn import Drawn, one_result
-from statcv.plots.fit import draw_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,9 +58,5 @@ def plot_selection(*results: Drawn, ax: Axes | None = None) -> Axes:
             ax.plot(shares, places, "o", color=colour, label=label, clip_on=False)
     ax.set_yticks(range(len(shown)), shown["term"])
     ax.set(xlim=(0, 1), ylim=(len(shown) - 0.5, -0.5))
-    fits = len(result.held.converged)
-    ax.set(
-        xlabel="share of training sets", title=f"Terms chosen in {fits} training sets"
-    )
-    draw_legend(ax)
-    return ax
+    title = f"Terms chosen in {len(result.held.converged)} training sets"
+    return finish(ax, "share of training sets", "", title)

@@ -85,9 +85,7 @@ def plot_stability(
     (_draw_curves if curves else _draw_records)(ax, stability, kind, found)
     across, along = LABELS[kind]
     title = f"{kind.capitalize()} instability, {stability.described}"
-    ax.set(xlabel=across, ylabel=along, title=title)
-    base.draw_legend(ax)
-    return ax
+    return base.finish(ax, across, along, title)
 
 
 def _draw_curves(ax: Axes, stability: Any, kind: str, found: pd.DataFrame) -> None:

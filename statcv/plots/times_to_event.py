@@ -97,15 +97,13 @@ def plot_survival(
         look: dict[str, Any] = {"color": base.ink(), "lw": 1, "markersize": 4}
         ax.plot([], [], "--o", label="mean prediction", **look)
     last = float(times_of(records.y).max())
-    ax.set(xlim=(-0.02 * last, 1.02 * last), ylim=(-0.02, 1.02))
+    ax.set(xlim=(-0.02 * last, 1.02 * last), ylim=base.UNIT)
     label = _time(result)
     if count <= MOST_ROWS:
         _write_numbers_at_risk(ax, times_of(records.y), codes)
         label += ", and records at risk"
-    ax.set(xlabel=label, ylabel="share without event")
-    ax.set_title(base.titled("Survival by risk group", records.how))
-    base.draw_legend(ax)
-    return ax
+    title = base.titled("Survival by risk group", records.how)
+    return base.finish(ax, label, "share without event", title)
 
 
 def _time(result: Readable) -> str:
@@ -149,6 +147,6 @@ def draw_areas(result: Readable, ax: Axes, level: float) -> None:
     colour = base.draw_curve(ax, band.at, band.estimate, "AUC of the linear predictor")
     base.draw_band(ax, band, colour)
     low = float(np.nanmin([0.5, *band.lower, *band.estimate]))
-    ax.set(ylim=(max(low - 0.05, -0.02), 1.02), ylabel="AUC by that time")
-    ax.set(xlabel=_time(result), title=base.titled("AUC over time", records.how))
-    base.draw_legend(ax)
+    ax.set_ylim(max(low - 0.05, -0.02), 1.02)
+    title = base.titled("AUC over time", records.how)
+    base.finish(ax, _time(result), "AUC by that time", title)
