@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from statcv.words import plural
 
 Rows = NDArray[np.intp]
 LISTS = ("tests", "dropped", "kept_out", "copied")
+NO_LISTS = Ragged.empty(0)
 
 if TYPE_CHECKING:
     from statcv.folds.audit.audit import Audit
@@ -49,11 +50,11 @@ class FoldPlan(Printed):
     tests, dropped, kept_out, copied : Ragged
         Records held out in each split; and of each fit, those dropped for balance
         (which it may predict too), kept out for another reason, and repeated in
-        training.
+        training; none unless given.
     labels : tuple of sequences
         Names of the folds in each repeat.
     first_fit : numpy.ndarray of int, shape (n_splits + 1,)
-        Where the fits of each split begin.
+        Where the fits of each split begin; one fit for each split unless given.
     weighting, strata, response : Weighting, Strata, Response or None
         Weights of training records, records that are never split across folds, and the
         outcome that the plan was made for.
@@ -77,10 +78,10 @@ class FoldPlan(Printed):
     n: int
     tests: Ragged
     labels: tuple[Sequence[Any], ...]
-    dropped: Ragged
-    kept_out: Ragged
-    copied: Ragged
-    first_fit: NDArray[np.int64]
+    dropped: Ragged = NO_LISTS
+    kept_out: Ragged = NO_LISTS
+    copied: Ragged = NO_LISTS
+    first_fit: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     weighting: Weighting | None = None
     rebalance: str | None = None
     strata: Strata | None = None
@@ -88,6 +89,14 @@ class FoldPlan(Printed):
     response: Response | None = None
     rows: pd.Index[Any] | None = None
     seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if not len(self.first_fit):
+            object.__setattr__(self, "first_fit", np.arange(len(self.tests) + 1))
+        for name in LISTS[1:]:
+            if not len(getattr(self, name)):
+                none = Ragged.empty(len(self.first_fit) - 1)
+                object.__setattr__(self, name, none)
 
     # ---- the pairs that scikit-learn asks for ----
 

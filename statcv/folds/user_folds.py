@@ -212,7 +212,6 @@ def assemble(
         Ragged.grouped(fold, len(names))
         for fold, names in zip(folds, labels, strict=True)
     )
-    none = Ragged.empty(len(tests))
     return FoldPlan(
         scheme=scheme,
         sentence=sentence,
@@ -221,9 +220,6 @@ def assemble(
         labels=tuple(
             names if isinstance(names, range) else tuple(names) for names in labels
         ),
-        dropped=none,
-        kept_out=Ragged.of(kept_out).rising() if len(kept_out) else none,
-        copied=none,
-        first_fit=np.arange(len(tests) + 1),
+        kept_out=Ragged.of(kept_out).rising(),
         seed=seed,
     )

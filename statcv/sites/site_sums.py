@@ -245,12 +245,9 @@ def loss_names(plan: SitesPlan) -> tuple[str, ...]:
 
 def losses(records: SiteRecords, fits: Predictor) -> Floats:
     """Return the sums of :func:`loss_names` in each fold, shape (k, names)."""
-    plan, each = (
-        records.plan,
-        losses_of(records.plan, fits.held_out(records), records.y),
-    )
-    sums = [np.bincount(records.fold, one, plan.k) for one in each.values()]
-    return np.column_stack(sums)
+    plan = records.plan
+    each = losses_of(plan, fits.held_out(records), records.y).values()
+    return np.column_stack([np.bincount(records.fold, one, plan.k) for one in each])
 
 
 def training_moments(records: SiteRecords, fits: SummedFits) -> Floats:

@@ -325,17 +325,12 @@ def plan_of(folds: FoldsElsewhere, fold: str | None, design: Design) -> FoldPlan
             "leave_pair_out",
             f"leave-pair-out, {said} by {fold}, from other software",
         )
-    none = Ragged.empty(len(tests))
     plan = FoldPlan(
         scheme=scheme,
         sentence=sentence,
         n=n,
         tests=Ragged.of(tests),
         labels=tuple(map(tuple, folds.labels)),
-        dropped=none,
-        kept_out=none,
-        copied=none,
-        first_fit=np.arange(len(tests) + 1),
     )
     if fold is None:
         others = [np.bincount(test, minlength=n) == 0 for test in tests]

@@ -156,10 +156,7 @@ class InnerScheme:
             n=records.n,
             tests=tests,
             labels=tuple(range(1, len(one.tests) + 1) for one in held),
-            dropped=Ragged.empty(len(tests)),
             kept_out=Ragged.joined([one.kept_out for one in held]),
-            copied=Ragged.empty(len(tests)),
-            first_fit=np.arange(len(tests) + 1),
             strata=strata,
             response=response,
         )
