@@ -124,7 +124,7 @@ def read_table(
         for name in sorted(as_text.difference(names)):
             hint = suggestion(name, names)
             raise ColumnError(f"text={name!r} is not a column of the file.{hint}")
-        read = partial(
+        read: Callable[..., pd.DataFrame] = partial(
             pd.read_csv,
             sep=sep,
             decimal=decimal,
@@ -137,7 +137,7 @@ def read_table(
             **exact_numbers(),
         )
         known = dict.fromkeys([*as_text, UNNAMED], str)
-        table: pd.DataFrame = read(StringIO(content, newline=""), dtype=known)
+        table = read(StringIO(content, newline=""), dtype=known)
         if numbers := _perhaps_identifiers(table, content, sep):
             cells = read(StringIO(content, newline=""), dtype=str, usecols=numbers)
             table = table.assign(**cells.loc[:, cells.apply(_identifies)])
@@ -168,9 +168,8 @@ def read_table(
 def _perhaps_identifiers(table: pd.DataFrame, content: str, sep: str) -> list[str]:
     """Return the columns of numbers that may not show what is written in the file."""
     numbers = table.select_dtypes("number")
-    if re.search(rf'(?:^|[{re.escape(sep)}"])\s*0\d', content, re.M):
-        return list(numbers)
-    return [name for name in numbers if (numbers[name] > EXACT).any()]
+    padded = re.search(rf'(?:^|[{re.escape(sep)}"])\s*0\d', content, re.M)
+    return [str(n) for n in numbers if padded or bool((numbers[n] > EXACT).any())]
 
 
 def _identifies(cells: pd.Series[str]) -> bool:
