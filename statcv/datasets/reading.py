@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from functools import partial
 from io import BytesIO, StringIO
 from itertools import islice
 from os import PathLike
@@ -124,22 +123,27 @@ def read_table(
         for name in sorted(as_text.difference(names)):
             hint = suggestion(name, names)
             raise ColumnError(f"text={name!r} is not a column of the file.{hint}")
-        read = partial(
-            pd.read_csv,
-            sep=sep,
-            decimal=decimal,
-            header=0,
-            names=names,
-            index_col=False,
-            keep_default_na=False,
-            na_values={n: list(found[n]) for n in names},
-            low_memory=False,
-            **exact_numbers(),
-        )
-        known = dict.fromkeys([*as_text, UNNAMED], str)
-        table: pd.DataFrame = read(StringIO(content, newline=""), dtype=known)
+
+        def read(wanted: list[str], known: Iterable[str]) -> pd.DataFrame:
+            made: pd.DataFrame = pd.read_csv(
+                StringIO(content, newline=""),
+                sep=sep,
+                decimal=decimal,
+                header=0,
+                names=names,
+                usecols=wanted,
+                index_col=False,
+                dtype=dict.fromkeys(known, str),
+                keep_default_na=False,
+                na_values={n: list(found[n]) for n in names},
+                low_memory=False,
+                **exact_numbers(),
+            )
+            return made
+
+        table = read(names, [*as_text, UNNAMED])
         if numbers := _perhaps_identifiers(table, content, sep):
-            cells = read(StringIO(content, newline=""), dtype=str, usecols=numbers)
+            cells = read(numbers, numbers)
             table = table.assign(**cells.loc[:, cells.apply(_identifies)])
     except (ArgumentError, ColumnError):
         raise
@@ -168,9 +172,8 @@ def read_table(
 def _perhaps_identifiers(table: pd.DataFrame, content: str, sep: str) -> list[str]:
     """Return the columns of numbers that may not show what is written in the file."""
     numbers = table.select_dtypes("number")
-    if re.search(rf'(?:^|[{re.escape(sep)}"])\s*0\d', content, re.M):
-        return list(numbers)
-    return [name for name in numbers if (numbers[name] > EXACT).any()]
+    padded = re.search(rf'(?:^|[{re.escape(sep)}"])\s*0\d', content, re.M)
+    return [str(n) for n in numbers if padded or bool((numbers[n] > EXACT).any())]
 
 
 def _identifies(cells: pd.Series[str]) -> bool:

@@ -19,6 +19,7 @@ from statcv.errors import (
     FormulaError,
     MissingDataWarning,
     OutcomeError,
+    StatcvWarning,
     suggestion,
     warn,
 )
@@ -40,7 +41,7 @@ from statcv.formula.language.terms import Matrix, NumericColumns, Terms, is_fini
 from statcv.formula.outcomes.outcome import Outcome, read_outcome
 from statcv.formula.text_numbers import text_numbers
 from statcv.tables import Printed
-from statcv.words import listed
+from statcv.words import joined, listed
 
 NA_ACTIONS = ("drop", "raise", "pass")
 Series = Mapping[str, "pd.Series[Any]"]
@@ -395,13 +396,40 @@ def refuse_text_numbers(
     outcome = formula.survival or (formula.outcome,)
     factors = [*outcome, *(code for term in terms for code in term)]
     for name in dict.fromkeys(formula.factors[code].column for code in factors):
-        found = None if name is None else text_numbers(frame[name], name)
+        if name is None:
+            continue
+        _warn_of_spellings(frame[name], name)
+        found = text_numbers(frame[name], name)
         if found is None:
             continue
         sentence, sure = found
         if sure:
             raise DataError(sentence)
         warn(f"{sentence} Here it is a factor.", MissingDataWarning)
+
+
+def _warn_of_spellings(column: pd.Series[Any], name: str) -> None:
+    """Name levels that differ only in case or in spaces, which count as different."""
+    if is_number(column.dtype):
+        return
+    try:
+        counts = column.value_counts()
+    except TypeError:  # lists and the like, which are refused elsewhere
+        return
+    counts = counts[counts > 0]
+    alike: dict[str, list[str]] = {}
+    for level, count in counts.items() if len(counts) <= MANY_LEVELS else ():
+        if isinstance(level, str):
+            same = alike.setdefault(" ".join(level.casefold().split()), [])
+            same.append(f"{level!r} ({count})")
+    twice = [joined(levels) for levels in alike.values() if len(levels) > 1]
+    if twice:
+        warn(
+            f"levels of {name!r} differ only in case or spaces: {listed(twice)}. If "
+            f"they mean the same, data[{name!r}].str.strip().str.lower() makes them "
+            "one level.",
+            StatcvWarning,
+        )
 
 
 def refuse_identifiers(formula: Formula, columns: Series) -> None:

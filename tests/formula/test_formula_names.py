@@ -1,6 +1,7 @@
 """Names are columns of the data; the caller's scope offers functions, not data."""
 
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,7 @@ import pytest
 from numpy import log
 
 from statcv import cv
-from statcv.errors import ColumnError, FormulaError
+from statcv.errors import ColumnError, FormulaError, StatcvWarning
 from statcv.formula import make_design
 
 pytestmark = pytest.mark.filterwarnings(
@@ -259,3 +260,22 @@ def test_q_takes_a_name_in_quotes(data):
     for term in ("I(Q(x))", "Q(x)", "I(Q('x', 'y'))"):
         with pytest.raises(FormulaError, match="name of a column in quotes"):
             make_design(f"y ~ {term}", data, scope=SCOPE)
+
+
+@pytest.mark.parametrize("kind", ["object", "str", "category"])
+def test_levels_that_differ_only_in_case_or_spaces_are_named(kind):
+    rng = np.random.default_rng(4)
+    words = np.array(["m", "f"])[np.arange(60) % 2].astype(object)
+    words[[0, 2]], words[4] = "M", "m "
+    given = pd.DataFrame({"x": rng.normal(size=60), "sex": words})
+    given = given.assign(y=rng.permutation(60) % 2, sex=given["sex"].astype(kind))
+    said = r"levels of 'sex' differ only in case or spaces: 'm' \(27\), 'M' \(2\) and"
+    with pytest.warns(StatcvWarning, match=said):
+        make_design("y ~ x + sex", given, scope={})
+    with pytest.warns(StatcvWarning, match=said):
+        make_design("sex ~ x", given, scope={})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make_design("y ~ x + C(sex)", given, scope={})  # as they are
+        repaired = given["sex"].str.strip().str.lower()
+        make_design("y ~ x + sex", given.assign(sex=repaired), scope={})
