@@ -412,7 +412,7 @@ class Sets:
         if fold not in self.lacking:
             return columns
         triangle = np.linalg.qr(self._rows(fold)[:, columns], mode="r")
-        return columns[np.abs(np.diag(triangle)) > DEPENDENT]
+        return np.asarray(columns[np.abs(np.diag(triangle)) > DEPENDENT])
 
     def _rows(self, fold: int) -> Matrix:
         """Return the matrix of a training set, in units of its columns."""
