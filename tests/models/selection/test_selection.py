@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from scipy.special import expit
 
 import statcv as scv
 from statcv.errors import ArgumentError, ModelError, NotTunedError
@@ -306,13 +307,20 @@ def separated(seed: int) -> pd.DataFrame:
 
 
 def deviance(data: pd.DataFrame, names: list[str]) -> float:
-    """Return that after 20 steps of Newton, which is 1e-6 at most under separation."""
+    """Return that after 25 steps of Newton, next to nothing under separation."""
     X, y = np.column_stack([np.ones(len(data)), data[names]]), data["y"].to_numpy()
+
+    def loss(beta: np.ndarray) -> float:
+        return float(np.logaddexp(0, -(2 * y - 1) * (X @ beta)).sum())
+
     beta = np.zeros(X.shape[1])
-    for _ in range(20):
-        p = 1 / (1 + np.exp(-X @ beta))
-        beta += np.linalg.lstsq((X.T * (p * (1 - p))) @ X, X.T @ (y - p))[0]
-    return float(2 * np.logaddexp(0, -(2 * y - 1) * (X @ beta)).sum())
+    for _ in range(25):
+        p = expit(X @ beta)
+        step = np.linalg.lstsq((X.T * (p * (1 - p))) @ X, X.T @ (y - p))[0]
+        while loss(beta + step) > loss(beta) + 1e-12:
+            step /= 2
+        beta += step
+    return 2 * loss(beta)
 
 
 def test_terms_that_separate_tie_and_the_one_named_last_goes():
