@@ -438,3 +438,48 @@ def test_counts_and_ordered_classes_are_fitted_with_the_terms_chosen(data, model
     np.testing.assert_allclose(res.final.coefficients[own.index], own, atol=1e-7)
     np.testing.assert_allclose(res.predict(made), plain.predict(made), atol=1e-7)
     assert res.estimate().interval.name == plain.estimate().interval.name
+
+
+# ---- permuted outcomes ----
+
+
+OUTCOMES = {
+    "binary": (Logit(), (1.0, 0.0)),
+    "continuous": (Linear(), (1.0, 1.0)),
+    "multiclass": (scv.models.ProportionalOdds(), (1.0, 1.0)),
+    "classes": (Logit(), (1.0, 1.0)),
+    "count": (scv.models.Poisson(), (0.5, 0.0)),
+    "survival": (scv.models.Cox(), (1.0, 0.0)),
+}
+
+
+@pytest.mark.parametrize("kind", OUTCOMES)
+@pytest.mark.parametrize("rule", [Backward(), Backward(by="p"), Screen(screen=2)])
+def test_permuted_outcomes_choose_as_each_alone(kind, rule):
+    model, (slope, noise) = OUTCOMES[kind]
+    rng, n = np.random.default_rng(0), 80
+    X = np.column_stack([np.ones(n), rng.normal(size=(n, 5))])
+    eta = slope * X[:, 1] + noise * rng.normal(size=n)
+    y = {
+        "binary": (rng.random(n) < expit(eta)) * 1.0,
+        "count": rng.poisson(np.exp(eta)) * 1.0,
+        "survival": rng.exponential(np.exp(-eta)).round(2) + 0.01,
+    }.get(kind, eta)
+    y = np.digitize(eta, [-0.5, 0.5]) if kind in ("multiclass", "classes") else y
+    known = {"classes": "multiclass", "count": "continuous"}.get(kind, kind)
+    terms = tuple(Term(k, (i,), frozenset(k)) for i, k in enumerate("abcde", 1))
+    model = replace(rule, model=model, terms=terms)
+    given = X, np.stack([y, *(rng.permutation(y) for _ in range(2))]), known
+    classes = {"binary": 2, "multiclass": 3}.get(known, 0)
+    names, horizons = ("Intercept", *"abcde"), (1.0,) * (kind == "survival")
+    records = TrainingSet(*given, classes, names, 0, None, 0, horizons=horizons)
+    held, which = [[0, 1], [2], [3, 4, 5]], np.array([1, 0, 2])
+    both = model.fit_folds(
+        records, replace(Folds.leaving_out(held), outcome=which)
+    ).coefficients
+    for fit, outcome in enumerate(which):
+        one = replace(records, y=records.y[outcome])
+        alone = model.fit_folds(one, Folds.leaving_out(held[fit : fit + 1]))
+        np.testing.assert_allclose(
+            np.asarray(both)[fit], np.asarray(alone.coefficients)[0], atol=1e-9
+        )
