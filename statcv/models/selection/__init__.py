@@ -11,7 +11,7 @@ from statcv.models.selection.rules import (
     selecting,
     selection_in,
 )
-from statcv.models.selection.training import Term, terms_of
+from statcv.models.selection.terms import Term, terms_of
 
 __all__ = [
     "Backward",

@@ -18,7 +18,8 @@ from statcv.models.base import Matrix
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.fits import FoldFits
 from statcv.models.families import TwoClasses
-from statcv.models.selection.training import Numbers, Sets, droppable, members
+from statcv.models.selection.terms import droppable, members
+from statcv.models.selection.training import Numbers, Sets
 from statcv.numeric.inverses import solve_well
 from statcv.numeric.logistic import expit
 from statcv.numeric.newton import minimise
