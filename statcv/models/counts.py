@@ -232,7 +232,8 @@ class Dispersed(Penalised):
         from scipy.special import betaln, gammaln, xlogy
 
         at, y = self.at(eta), self.problem.family.y.ravel()
-        spread = at.problem.family.dispersion[:, 0]
+        family: Any = at.problem.family
+        spread = family.dispersion[:, 0]
         with np.errstate(divide="ignore", invalid="ignore"):
             # log Γ(y + θ) - log Γ(θ) - y log θ; the beta function is exact for large θ
             more = gammaln(y) - betaln(y, 1 / spread) + xlogy(y, spread)

@@ -150,7 +150,7 @@ def selected(result: Readable, final: Fit) -> SelectionTable:
     (terms, forced), p = choice, result.design.matrix.shape[1]
     whole = np.array([list((final.coefficients or {}).values())])
     every, whole = (
-        np.nan_to_num(_every_column(one, list(table), result.design.names))
+        np.nan_to_num(_every_column(one, table.columns.tolist(), result.design.names))
         for one in (table.to_numpy(), whole)
     )
     names = [term.name for term in terms]

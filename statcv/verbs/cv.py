@@ -68,9 +68,9 @@ def cv(
         are imputed without their outcome. The final model imputes new records likewise.
     select : {"backward", "forward", "both"} or selection, optional
         Choice of the formula's terms by AIC in every training set, as by R's ``step``:
-        for logistic, linear and Cox regression without a penalty. Other criteria, terms
-        that are always kept, and a screen of many columns are set in
-        :class:`~statcv.models.Backward` and its like.
+        for regressions without a penalty, logistic, linear, Cox, of counts and of
+        ordered classes. Other criteria, terms that are always kept, and a screen of
+        many columns are set in :class:`~statcv.models.Backward` and its like.
     tune : mapping, Tuning or scikit-learn search, optional
         Hyperparameters to be chosen inside every training set by an inner
         cross-validation: a grid such as ``{"C": np.logspace(-3, 3, 7)}``; a

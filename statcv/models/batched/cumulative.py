@@ -87,13 +87,15 @@ class CumulativeOdds:
         cuts = np.pad(beta[:, : self.cuts], ((0, 0), (1, 1)))
         slopes = beta[:, self.cuts :]
         if self.X.ndim == 2:
-            return (slopes @ self.X.T)[:, None] + self._ends(cuts)
-        return np.matmul(self.X, slopes[:, :, None])[:, None, :, 0] + self._ends(cuts)
+            along = slopes @ self.X.T
+        else:
+            along = np.matmul(self.X, slopes[:, :, None])[..., 0]
+        return np.asarray(along[:, None] + self._ends(cuts))
 
     def sums(self, values: Matrix) -> Matrix:
         """Return sums of values, (m, n), times the columns, (m, q)."""
         if self.X.ndim == 2:
-            return values @ self.X
+            return np.asarray(values @ self.X)
         return np.asarray(np.matmul(values[:, None], self.X)[:, 0])
 
     def _at(self, eta: Matrix) -> Matrix:

@@ -10,7 +10,7 @@ from statcv.models.selection.rules import chooses_terms as chooses_terms
 from statcv.models.selection.rules import regression_of as regression_of
 from statcv.models.selection.rules import selecting as selecting
 from statcv.models.selection.rules import selection_in as selection_in
-from statcv.models.selection.training import Term as Term
-from statcv.models.selection.training import terms_of as terms_of
+from statcv.models.selection.terms import Term as Term
+from statcv.models.selection.terms import terms_of as terms_of
 
 __all__ = _offered(globals())

@@ -35,14 +35,8 @@ from statcv.models.offsets import WHOLE, fixed, zeroed
 from statcv.models.offsets import alone as predicting
 from statcv.models.ordered import ProportionalOdds, fitted_odds
 from statcv.models.selection.search import fitted_sets
-from statcv.models.selection.training import (
-    Sets,
-    Term,
-    baselines,
-    forced_by,
-    mean_by,
-    terms_of,
-)
+from statcv.models.selection.terms import Term, forced_by, terms_of
+from statcv.models.selection.training import Sets, baselines, mean_by
 from statcv.numeric.gram import column_units
 from statcv.tables import Constructed
 

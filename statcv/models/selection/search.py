@@ -18,7 +18,8 @@ from statcv.models.base import Matrix
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.fits import FoldFits
 from statcv.models.families import TwoClasses
-from statcv.models.selection.training import Numbers, Sets, droppable, members
+from statcv.models.selection.terms import droppable, members
+from statcv.models.selection.training import Numbers, Sets
 from statcv.numeric.inverses import solve_well
 from statcv.numeric.logistic import expit
 from statcv.numeric.newton import minimise
@@ -215,7 +216,8 @@ def least_criteria(sets: Sets, pairs: Pairs, found: list[int], start: Matrix) ->
 
     Without a term the deviance of no fit is below twice the entropy of any means whose
     residuals are orthogonal to the other columns (Fenchel's duality). Such means are
-    linear in the step from the fit with the term to the optimum of its quadratic.
+    linear in the step from the fit with the term to the optimum of its quadratic. For
+    least squares that is the fit without the term.
 
     Parameters
     ----------
@@ -229,30 +231,31 @@ def least_criteria(sets: Sets, pairs: Pairs, found: list[int], start: Matrix) ->
     """
     bounds = np.full(len(pairs), -np.inf)
     dropped = [found[fold] & ~to for fold, to in pairs]
-    if not isinstance(sets.family, TwoClasses) or not any(dropped):
+    known = sets.is_gaussian or isinstance(sets.family, TwoClasses)
+    if sets.is_survival or sets.records.offset is not None or not known:
         return bounds
-    if sets.records.offset is not None:
+    if not any(dropped):
         return bounds
     folds = np.array([fold for fold, _ in pairs])
-    known = np.array(dropped) > 0
-    known &= [fold not in sets.lacking for fold in folds.tolist()]
-    live = np.unique(folds[known])
+    less = np.array(dropped) > 0
+    less &= [fold not in sets.lacking for fold in folds.tolist()]
+    live = np.unique(folds[less])
     step = max(1, CELLS // sets.records.X.size)
     for begin in range(0, len(live), step):
         some = live[begin : begin + step]
-        own = np.flatnonzero(known & np.isin(folds, some))
+        own = np.flatnonzero(less & np.isin(folds, some))
         terms = [sets.rule.terms[dropped[i].bit_length() - 1] for i in own.tolist()]
         lost = [sorted(term.columns) for term in terms]
         try:
-            entropy = _entropies(sets, some, found, start, folds[own], lost)
+            losses = _least_losses(sets, some, found, start, folds[own], lost)
         except np.linalg.LinAlgError:  # a fit is separated
             continue
         sizes = [sets.size(pairs[i][1], pairs[i][0]) for i in own.tolist()]
-        bounds[own] = 2 * entropy + sets.price[folds[own]] * sizes
+        bounds[own] = losses + sets.price[folds[own]] * sizes
     return bounds
 
 
-def _entropies(
+def _least_losses(
     sets: Sets,
     folds: Numbers,
     found: list[int],
@@ -260,7 +263,7 @@ def _entropies(
     of: Numbers,
     lost: list[list[int]],
 ) -> Matrix:
-    """Return the entropy without some columns, each in the fit of a fold.
+    """Return the least deviance without some columns, each in the fit of a fold.
 
     It is minus infinity if the fit has not converged, and very low where means are not
     probabilities.
@@ -271,16 +274,20 @@ def _entropies(
     rows, place, idle = sets.side_by_side(folds, columns)
     beta = start[folds[:, None], place]
     weights, one = sets.weights[folds], np.eye(rows.shape[1])
-    mean = expit(np.matmul(beta[:, None], rows)[:, 0])
-    variance = mean * (1 - mean)
+    mean, y = np.matmul(beta[:, None], rows)[:, 0], sets.outcome(folds)
+    mean = mean if sets.is_gaussian else expit(mean)
+    variance = np.ones_like(mean) if sets.is_gaussian else mean * (1 - mean)
     hessian = np.matmul(rows * (weights * variance)[:, None], rows.swapaxes(1, 2))
     hessian += idle[:, :, None] * one
-    residuals = weights * (sets.outcome(folds) - mean)
+    residuals = weights * (y - mean)
     gradient = np.matmul(rows, residuals[:, :, None])[:, :, 0]
     inverse = np.linalg.inv(hessian)
     move = np.matmul(inverse, gradient[:, :, None])[:, :, 0]
     wrong = np.abs(np.matmul(hessian, inverse) - one).max(axis=(1, 2))
-    wrong += (np.abs(gradient) * (np.abs(beta) + np.abs(move))).sum(axis=1)
+    short = (np.abs(gradient) * (np.abs(beta) + np.abs(move))).sum(axis=1)
+    if sets.is_gaussian:  # whose deviance is n log(squares)
+        short *= sets.count[folds] / (residuals * (y - mean)).sum(axis=1)
+    wrong += short
     made, fit = np.empty(len(lost)), np.searchsorted(folds, of)
     steps, sizes = np.empty((len(lost), rows.shape[1])), np.array([*map(len, lost)])
     for size in np.unique(sizes).tolist():
@@ -293,9 +300,13 @@ def _entropies(
     for number in range(len(folds)):
         mine = slice(*np.searchsorted(fit, (number, number + 1)).tolist())
         means = mean[number] - variance[number] * (steps[mine] @ rows[number])
-        entropy = np.maximum(entr(means) + entr(1 - means), LOWEST)
-        made[mine] = entropy @ weights[number]
-    return np.where(wrong[fit] < ROUNDING / 4, made, -np.inf)
+        if sets.is_gaussian:
+            own = np.broadcast_to(y, mean.shape)[number]
+            made[mine] = (own - means) ** 2 @ weights[number] / 2
+        else:
+            entropy = np.maximum(entr(means) + entr(1 - means), LOWEST)
+            made[mine] = entropy @ weights[number]
+    return np.where(wrong[fit] < ROUNDING / 4, sets.deviance(made, of), -np.inf)
 
 
 # ---- terms dropped by Wald tests of the model of all terms, as by rms::fastbw ----

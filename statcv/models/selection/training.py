@@ -1,12 +1,8 @@
-"""The training sets in which terms are chosen, and fits of some of their columns.
-
-A set of terms is an integer whose binary digits say which terms it has, so that equal
-sets of different training sets are equal keys.
-"""
+"""The training sets in which terms are chosen, and fits of some of their columns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import ArgumentError, ModelError, suggestion
-from statcv.formula import Design, Learnt, is_offset
+from statcv.errors import ModelError
+from statcv.formula import Learnt
 from statcv.models.base import Matrix, Model, TrainingSet
 from statcv.models.batched.blocks import Block
 from statcv.models.batched.cox import free_columns, problems
@@ -31,110 +27,8 @@ from statcv.models.families import Family, family_of, width_of
 from statcv.models.likelihood import CumulativeLogit, Gaussian, LogLinear
 from statcv.models.linear import Linear
 from statcv.models.logit import mean_of
+from statcv.models.selection.terms import addable, droppable, members
 from statcv.numeric.newton import minimise
-
-# ---- the terms of a formula ----
-
-
-@dataclass(frozen=True)
-class Term:
-    """A term of a formula: a covariate, a factor, a spline, or an interaction.
-
-    Attributes
-    ----------
-    name : str
-    columns : tuple of int
-        Its columns of the matrix.
-    factors : frozenset of str
-        The variables whose product it is.
-    """
-
-    name: str
-    columns: tuple[int, ...]
-    factors: frozenset[str]
-
-    def contains(self, other: Term) -> bool:
-        """Return whether the other term is a main effect below this interaction."""
-        return other.factors < self.factors
-
-
-def terms_of(design: Design) -> tuple[Term, ...]:
-    """Return the terms of a design besides intercept and offsets, in their order.
-
-    A factor of one level has no column, and cannot be chosen.
-    """
-    places: dict[tuple[str, ...], list[int]] = {}
-    for j in range(len(design.names)):
-        places.setdefault(design.terms.term_of(j), []).append(j)
-    return tuple(
-        Term(":".join(codes), tuple(places[codes]), frozenset(codes))
-        for codes in design.formula.terms
-        if codes in places and codes and not is_offset(codes[0])
-    )
-
-
-def forced_by(keep: Iterable[str], terms: tuple[Term, ...]) -> int:
-    """Return the set of terms that are kept by name, with those that they contain.
-
-    Raises
-    ------
-    ArgumentError
-        If a name is not that of a term.
-    """
-    made, named = 0, {frozenset(_parts(term.name)): term for term in terms}
-    for name in keep:
-        found = named.get(frozenset(_parts(name)))
-        if found is None:
-            known = [term.name for term in terms]
-            raise ArgumentError(
-                f"keep= names {name!r}, which is not a term of the formula; its terms "
-                f"are {', '.join(known[:8])}{', …' * (len(known) > 8)}."
-                + suggestion(name, known)
-            )
-        for place, term in enumerate(terms):
-            if term == found or found.contains(term):
-                made |= 1 << place
-    return made
-
-
-def _parts(name: str) -> list[str]:
-    return "".join(name.split()).split(":")
-
-
-def members(chosen: int) -> Iterator[int]:
-    """Yield the places of the terms of a set.
-
-    >>> list(members(0b1010))
-    [1, 3]
-    """
-    while chosen:
-        low = chosen & -chosen
-        yield low.bit_length() - 1
-        chosen ^= low
-
-
-def droppable(chosen: int, forced: int, terms: tuple[Term, ...]) -> list[int]:
-    """Return the terms that may leave a set: no other one of it contains them."""
-    inside = [terms[place] for place in members(chosen)]
-    return [
-        place
-        for place in members(chosen & ~forced)
-        if not any(other.contains(terms[place]) for other in inside)
-    ]
-
-
-def addable(chosen: int, upper: int, terms: tuple[Term, ...]) -> list[int]:
-    """Return the terms that may enter a set: it has all main effects below them."""
-    outside = [terms[place] for place in members(upper & ~chosen)]
-    return [
-        place
-        for place in members(upper & ~chosen)
-        if not any(terms[place].contains(other) for other in outside)
-    ]
-
-
-# ---- the training sets ----
-
 
 if TYPE_CHECKING:
     from statcv.models.selection.rules import Selection
@@ -415,7 +309,7 @@ class Sets:
         if fold not in self.lacking:
             return columns
         triangle = np.linalg.qr(self._rows(fold)[:, columns], mode="r")
-        return columns[np.abs(np.diag(triangle)) > DEPENDENT]
+        return np.asarray(columns[np.abs(np.diag(triangle)) > DEPENDENT])
 
     def _rows(self, fold: int) -> Matrix:
         """Return the matrix of a training set, in units of its columns."""

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from scipy.special import expit
 
 import statcv as scv
 from statcv.errors import ArgumentError, ModelError, NotTunedError
@@ -323,3 +324,192 @@ def test_bounds_are_unknown_where_separation_leaves_nothing_to_divide_by(
     assert np.isfinite(least_criteria(*given)).all()
     monkeypatch.setattr(np.linalg, "solve", singular)
     assert np.isneginf(least_criteria(*given)).all()
+
+
+# ---- separation ----
+
+
+def separated(seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    made = pd.DataFrame(rng.normal(size=(60, 12))).add_prefix("x")
+    eta = 3 * (made.x0 + made.x1 - made.x2)
+    return made.assign(y=(rng.random(60) < 1 / (1 + np.exp(-eta))).astype(int))
+
+
+def deviance(data: pd.DataFrame, names: list[str]) -> float:
+    """Return that after 25 steps of Newton, next to nothing under separation."""
+    X, y = np.column_stack([np.ones(len(data)), data[names]]), data["y"].to_numpy()
+
+    def loss(beta: np.ndarray) -> float:
+        return float(np.logaddexp(0, -(2 * y - 1) * (X @ beta)).sum())
+
+    beta = np.zeros(X.shape[1])
+    for _ in range(25):
+        p = expit(X @ beta)
+        step = np.linalg.lstsq((X.T * (p * (1 - p))) @ X, X.T @ (y - p))[0]
+        while loss(beta + step) > loss(beta) + 1e-12:
+            step /= 2
+        beta += step
+    return 2 * loss(beta)
+
+
+def test_terms_that_separate_tie_and_the_one_named_last_goes():
+    data = separated(1)
+    res = scv.cv("y ~ .", data, select="backward", k=4, seed=1)
+    separate = 0
+    for number in range(4):
+        training = data.iloc[res.plan.train(number)]
+        left = [f"x{j}" for j in range(12)]
+        while True:
+            found = [
+                deviance(training, [x for x in left if x != name]) for name in left
+            ]
+            separate += sum(one < 1e-5 for one in found) > 1
+            best = max(i for i, one in enumerate(found) if one < min(found) + 1e-5)
+            if found[best] - deviance(training, left) >= 2:
+                break
+            left.pop(best)
+        row = res.held.coefficients.iloc[number].drop("Intercept")
+        assert list(row.index[row != 0]) == left
+    assert separate > 4
+
+
+def test_wald_tests_of_terms_that_separate_are_warned_of(data):
+    apart = data.assign(a=data.y * 2.0 + 0.01 * data.c)
+    with pytest.warns(scv.errors.SeparationWarning, match="Wald tests .* by='aic'"):
+        res = scv.cv("y ~ a + b", apart, select=Backward(by="p"), k=3, seed=1)
+    assert res.held.separated.all()
+
+
+def test_a_monotone_likelihood_is_not_called_separated_classes(data):
+    times = data.assign(time=1 + data.a - data.a.min(), status=1)
+    with pytest.warns(scv.errors.SeparationWarning, match="monotone") as caught:
+        scv.cv("Surv(time, status) ~ a + b", times, select="backward", k=3, seed=1)
+    assert not any("classes" in str(one.message) for one in caught)
+
+
+# ---- terms without a parameter, and columns that are ranked ----
+
+
+@pytest.mark.parametrize("model", ["logit", "poisson", "negbin", "proportional_odds"])
+@pytest.mark.parametrize("level", ["a", "z"])
+def test_the_coding_of_an_absent_level_changes_no_choice(data, model, level):
+    rare = data.assign(
+        g=np.where(np.arange(90) == 4, level, data.g),
+        n=np.random.default_rng(3).poisson(np.exp(0.5 * data.a)),
+        o=pd.cut(data.z, [-99, -1, 1, 99]),
+    )
+    outcome = {"logit": "y", "proportional_odds": "o"}.get(model, "n")
+    call = {"select": Backward(by="p"), "model": model, "scheme": np.arange(90) % 5}
+    res = scv.cv(f"{outcome} ~ a + b + c + g", rare, **call)
+    lacking = scv.cv(
+        f"{outcome} ~ a + b + c + g",
+        rare.drop(index=4),
+        **{**call, "scheme": np.delete(np.arange(90) % 5, 4)},
+    )
+    # the training set without the level is the same in both
+    assert set(res.held.coefficients) > {"a", "b", "c"}
+    for name in "abc":
+        found = [one.held.coefficients[name].iloc[4] for one in (res, lacking)]
+        assert found[0] == pytest.approx(found[1], abs=1e-6)
+
+
+def test_a_screen_ranks_columns_beside_a_spline_that_is_kept(data):
+    rule = Forward(screen=2, keep=["bs(c, df=4)"])
+    res = scv.cv("y ~ a + b + d + e + bs(c, df=4)", data, select=rule, k=3, seed=1)
+    chosen = res.selection.set_index("term")
+    assert chosen.loc["bs(c, df=4)", "forced"]
+    with pytest.raises(ModelError, match="'a:b' is an interaction: name it in keep="):
+        scv.cv("y ~ a * b + c", data, select=Forward(screen=1))
+
+
+def test_a_screen_of_classes_is_by_the_variance_between_them(data):
+    three = data.assign(y=pd.cut(data.z, [-99, -1, 1, 99], labels=["l", "m", "h"]))
+    res = scv.cv("y ~ a + b + c + d", three, select=Screen(screen=1), k=4, seed=1)
+    for number in range(4):
+        training = three.iloc[res.plan.train(number)]
+        groups = training.groupby("y", observed=True)
+        between = {
+            name: (groups[name].transform("mean").var() / training[name].var())
+            for name in "abcd"
+        }
+        row = res.held.coefficients.iloc[number]
+        used = {name for name in "abcd" if row.filter(regex=f"^{name}\\[").any()}
+        assert used == {max(between, key=lambda name: between[name])}
+
+
+def test_an_exact_fit_keeps_no_further_term(data):
+    exact = data.assign(z=2 * data.a)
+    res = scv.cv("z ~ a + b + c", exact, select="backward", k=4, seed=1)
+    assert res.selection.models["model"].tolist() == ["a"]
+
+
+# ---- counts and ordered classes ----
+
+
+@pytest.mark.parametrize("model", ["poisson", "negbin", "proportional_odds"])
+@pytest.mark.parametrize("by", ["aic", "p"])
+def test_counts_and_ordered_classes_are_fitted_with_the_terms_chosen(data, model, by):
+    rng = np.random.default_rng(4)
+    made = data.assign(
+        n=rng.negative_binomial(2, 2 / (2 + np.exp(0.8 * data.a))),
+        o=pd.cut(data.z, [-99, -1, 1, 99]),
+        t=rng.uniform(1, 3, 90),
+    )
+    outcome = "o" if model == "proportional_odds" else "n"
+    offset = "" if outcome == "o" else " + offset(log(t))"
+    rule = Backward(by=by, keep=["c"])
+    call = {"model": model, "k": 4, "seed": 1}
+    res = scv.cv(f"{outcome} ~ a + b + c + g{offset}", made, select=rule, **call)
+    kept = res.selection.query("all_records")["term"].tolist()
+    assert {"a", "c"} <= set(kept) < {"a", "b", "c", "g"}
+    plain = scv.cv(f"{outcome} ~ {' + '.join(kept)}{offset}", made, **call)
+    own = plain.final.coefficients
+    np.testing.assert_allclose(res.final.coefficients[own.index], own, atol=1e-7)
+    np.testing.assert_allclose(res.predict(made), plain.predict(made), atol=1e-7)
+    assert res.estimate().interval.name == plain.estimate().interval.name
+
+
+# ---- permuted outcomes ----
+
+
+OUTCOMES = {
+    "binary": (Logit(), (1.0, 0.0)),
+    "continuous": (Linear(), (1.0, 1.0)),
+    "multiclass": (scv.models.ProportionalOdds(), (1.0, 1.0)),
+    "classes": (Logit(), (1.0, 1.0)),
+    "count": (scv.models.Poisson(), (0.5, 0.0)),
+    "survival": (scv.models.Cox(), (1.0, 0.0)),
+}
+
+
+@pytest.mark.parametrize("kind", OUTCOMES)
+@pytest.mark.parametrize("rule", [Backward(), Backward(by="p"), Screen(screen=2)])
+def test_permuted_outcomes_choose_as_each_alone(kind, rule):
+    model, (slope, noise) = OUTCOMES[kind]
+    rng, n = np.random.default_rng(0), 80
+    X = np.column_stack([np.ones(n), rng.normal(size=(n, 5))])
+    eta = slope * X[:, 1] + noise * rng.normal(size=n)
+    y = {
+        "binary": (rng.random(n) < expit(eta)) * 1.0,
+        "count": rng.poisson(np.exp(eta)) * 1.0,
+        "survival": rng.exponential(np.exp(-eta)).round(2) + 0.01,
+    }.get(kind, eta)
+    y = np.digitize(eta, [-0.5, 0.5]) if kind in ("multiclass", "classes") else y
+    known = {"classes": "multiclass", "count": "continuous"}.get(kind, kind)
+    terms = tuple(Term(k, (i,), frozenset(k)) for i, k in enumerate("abcde", 1))
+    model = replace(rule, model=model, terms=terms)
+    given = X, np.stack([y, *(rng.permutation(y) for _ in range(2))]), known
+    classes = {"binary": 2, "multiclass": 3}.get(known, 0)
+    names, horizons = ("Intercept", *"abcde"), (1.0,) * (kind == "survival")
+    records = TrainingSet(*given, classes, names, 0, None, 0, horizons=horizons)
+    held, which = [[0, 1], [2], [3, 4, 5]], np.array([1, 0, 2])
+    both = model.fit_folds(
+        records, replace(Folds.leaving_out(held), outcome=which)
+    ).coefficients
+    for fit, outcome in enumerate(which):
+        one = replace(records, y=records.y[outcome])
+        alone = model.fit_folds(one, Folds.leaving_out(held[fit : fit + 1]))
+        np.testing.assert_allclose(
+            np.asarray(both)[fit], np.asarray(alone.coefficients)[0], atol=1e-9
+        )
