@@ -20,7 +20,6 @@ from studies.inference.shapes import (
     CONTINUOUS,
     SHAPES,
     USELESS,
-    WIDE,
     Shape,
 )
 from studies.inference.times import (
@@ -147,7 +146,7 @@ class Cell:
     @property
     def shape(self) -> Shape | Times:
         """The population."""
-        found: dict[str, Shape | Times] = {**SHAPES, **WIDE, **CONTINUOUS, **TIMES}
+        found: dict[str, Shape | Times] = {**SHAPES, **CONTINUOUS, **TIMES}
         if self.question in ("equal", "nested", "chosen"):
             found = {**COMPARED, **CHOSEN_FROM, **COMPARED_TIMES}
         elif self.question == "permuted":
@@ -204,8 +203,6 @@ def cells() -> list[Cell]:
     for population in OF_CHOICES:
         for model in ("backward", "lasso"):
             made.append(Cell("interval", population, model, "stratified_kfold"))
-    for population in WIDE:
-        made.append(Cell("interval", population, "lasso", "stratified_kfold"))
     for population in CHOSEN_FROM:
         unequal = "half" in population
         for question in ("nested",) if unequal else ("equal", "nested", "chosen"):

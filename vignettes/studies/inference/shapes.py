@@ -209,17 +209,6 @@ SHAPES = {
 """The populations of intervals by name."""
 
 
-def _wide(*slopes: float) -> Callable[[np.random.Generator, int], Drawn]:
-    return lambda rng, n: _linear(rng, rng.standard_normal((n, 200)), 0.0, *slopes)
-
-
-WIDE = {
-    "wide": Shape(70, _wide(0.9, -0.9, 0.9, -0.9, 0.9)),
-    "wide, useless": Shape(80, _wide(0.0)),
-}
-"""Those of intervals of lassos that have more covariates than records."""
-
-
 # ---- populations with a continuous outcome ----
 
 
