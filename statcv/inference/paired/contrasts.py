@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from statcv.arguments import PERMUTATION
 from statcv.errors import MetricError
-from statcv.inference.estimates.draws import Draws
+from statcv.inference.estimates.draws import Draws, variance_at_equality
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.estimates.estimate import estimate as make_estimate
 from statcv.inference.estimates.influences import Influences, influences_on
@@ -36,6 +36,7 @@ from statcv.inference.paired.records import (
     against_null,
     caveat,
     headline_caveat,
+    nesting,
     pooling_caveat,
     same_folds,
     undefined_caveats,
@@ -301,8 +302,56 @@ class Contrasts(Printed):
             alike if same_folds(a, b) else None,
         )
         return paired_influence(
-            alike, difference, self.level, bounds, of_pairs=of_pairs, inflated=inflated
+            alike,
+            difference,
+            self.level,
+            bounds,
+            of_pairs=of_pairs,
+            inflated=inflated,
+            below=self._below_no_skill(first, second),
+            at_equality=self._at_equality(first, second, both, difference),
         )
+
+    def _below_no_skill(self, first: str, second: str) -> float:
+        """Return the sum of the squared distances of both estimates below no skill.
+
+        A fitted model ranks at random at worst, unless the sign of its coefficients
+        differs between folds, so that a rank correlation below it is an error.
+        """
+        ranked = self.metric.rank and self.metric.pairs is not None
+        if not ranked or self.method.name != "infinitesimal_jackknife":
+            return 0.0
+        values = [self.estimates[name].value for name in (first, second)]
+        without = self.metric.without_skill(self.records.first.scores.n_classes)
+        none = -math.inf if without is None else without
+        return sum(max(none - value, 0.0) ** 2 for value in values)
+
+    def _at_equality(
+        self, first: str, second: str, both: Sequence[Influences], difference: float
+    ) -> float:
+        """Return the variance where nested models perform equally well.
+
+        It is relative to the variance here, and 1 unless the larger model is better.
+        """
+        metric, order = self.metric, [first, second]
+        a, b = (self.results[name] for name in order)
+        drawn = [one.draws for one in both if one.draws is not None]
+        fitted = all(self.records.scores[name].sensitivity for name in order)
+        if metric.target is not None or len(drawn) < 2 or not fitted:
+            return 1.0
+        if a.learner.label != b.learner.label or not same_folds(a, b):
+            return 1.0
+        nested = nesting(a, b)
+        if nested is None:
+            return 1.0
+        if nested[0] == 1:  # the first is the larger one
+            order, drawn = order[::-1], drawn[::-1]
+        if (difference > 0) != (metric.greater_is_better == (nested[0] == 0)):
+            return 1.0
+        units = self.records.units(first, second)[self.records.numbers(first)]
+        scores = [self.records.scores[name] for name in order]
+        count = int(units.max()) + 1
+        return variance_at_equality(scores, drawn, metric, self.how, units, count)
 
     def _influences(self, name: str, units: NDArray[np.intp]) -> Influences | str:
         """Return the influences of the records on the pooled metric of a result.

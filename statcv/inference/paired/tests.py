@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.engine import cut
+from statcv.inference.estimates.draws import SMOOTH
 from statcv.inference.estimates.influences import Influences
 from statcv.inference.intervals.interval import corrected_t_interval
 from statcv.inference.refits.jackknife import Jackknife, corrected_se
@@ -465,8 +466,14 @@ def paired_influence(
     *,
     of_pairs: float = 0.0,
     inflated: float = 1.0,
+    below: float = 0.0,
+    at_equality: float = 1.0,
 ) -> PairedTest:
     """Compare two estimates by the influence of each record on their difference.
+
+    The difference of nested models varies less where they perform equally well: the
+    p-value, and the limit on the side of 0, have the variance that it has there, and
+    the share of the fits that a smooth function of the coefficients has.
 
     Parameters
     ----------
@@ -482,19 +489,47 @@ def paired_influence(
         The variance of the interaction of pairs.
     inflated : float
         By how much the variance is larger, if folds are correlated.
+    below : float
+        The sum of the squared distances of both estimates below no skill, which fits
+        that rank at all have by chance alone; the variance is at least as large.
+    at_equality : float
+        The variance where nested models perform equally well, relative to that here.
     """
     # the influence on a difference is the difference of the influences
     found = both[1].minus(both[0])
     draws, df = found.draws, found.units.df
     excess = 0.0 if draws is None else draws.excess
-    se = math.sqrt((found.given_fits + of_pairs + excess) * inflated)
+    given = found.given_fits + of_pairs
+    se = math.sqrt(max((given + excess) * inflated, below))
     size = max(float(np.abs(one.held).max()) for one in both)
     reason = ""
     if se <= ALIKE * max(size, ALIKE):
         se, reason = 0.0, f"no {found.units.kind} influences the difference"
         difference = 0.0 if abs(difference) <= ROUNDING else difference
     most = limits[1] - limits[0]
-    return PairedTest.of(difference, se, level, df, most=most, reason=reason)
+    test = PairedTest.of(difference, se, level, df, most=most, reason=reason)
+    if draws is None or not (difference and at_equality < 1):
+        return test
+    smooth = given + excess * min(SMOOTH / draws.share, 1)
+    return _nested(test, math.sqrt(max(at_equality * smooth, below)), level)
+
+
+def _nested(test: PairedTest, equal: float, level: float) -> PairedTest:
+    """Return a test by the standard error that the difference has where it is 0."""
+    difference, size = test.difference, abs(test.difference)
+    away = symmetric_limits(0.0, 1.0, level, df=test.df)[1]
+    # the variance grows evenly from 0 to the difference, as in Wilson's interval
+    limit = size - away * equal
+    if limit > 0:
+        grown = away**2 * (test.se**2 - equal**2) / size / 2
+        limit = size + grown - math.hypot(away * test.se, grown)
+    statistic = ratio(difference, equal)
+    found = replace(
+        test, statistic=statistic, p_value=tail(statistic, test.df, "two-sided")
+    )
+    if difference > 0:
+        return replace(found, lower=max(limit, test.lower))
+    return replace(found, upper=min(-limit, test.upper))
 
 
 # ---- the auROCs of two models, compared by a jackknife that refits both ----
