@@ -311,23 +311,28 @@ def variance_at_equality(
         The variance with the fits as given, relative to that of the difference; at
         most 1.
     """
-    smaller, larger = (MovedPredictions(one) for one in both)
-    a, b = smaller.reference, larger.reference
-    added, draws, moved = b.eta - a.eta, n_draws(units), 0.0
-    for weights in _weights(unit, units, draws, min(smaller.step, larger.step)):
-        change = weights - 1
-        apart = b.predictors(change) - a.predictors(change)
-        moved += float(((apart - added) ** 2).sum())
+    larger = MovedPredictions(both[1])
+    a, b = MovedPredictions(both[0]).reference, larger.reference
+    X, sums = np.column_stack([b.X, a.X]), np.zeros((units, b.classes, 0))
+    for one, sign in ((b, 1), (a, -1)):
+        moved = np.zeros((units, *one.influence.shape[1:]))
+        np.add.at(moved, unit, sign * one.times[:, None, None] * one.influence)
+        sums = np.concatenate([sums, moved], axis=2)
+    added = b.eta - a.eta
+    # random weights of variance 1 move the added part by this mean square
+    noise = float(np.einsum("ucp,ucq,pq->", sums, sums, X.T @ X, optimize=True))
     size = float((added**2).sum())
-    if not size > 2 * moved / draws:
+    if not size > 2 * noise:
         return 1.0
     # what the larger model adds shrinks to its size at equality
-    shift = (math.sqrt(2 * moved / draws / size) - 1) * added
-    form, value = _form(both[1], metric, how), np.empty(draws)
-    predictions, start = larger.shifted(shift), 0
-    for weights in _weights(unit, units, draws, larger.step):
-        value[start : start + len(weights)] = form.value(*predictions, weights)
-        start += len(weights)
+    predictions = larger.shifted((math.sqrt(2 * noise / size) - 1) * added)
+    form, draws = _form(both[1], metric, how), n_draws(units)
+    value = np.concatenate(
+        [
+            form.value(*predictions, weights)
+            for weights in _weights(unit, units, draws, larger.step)
+        ]
+    )
     whole = float((drawn[1].held - drawn[0].held).var())
     found = float((value - drawn[0].held).var())
     return found / whole if found < whole else 1.0

@@ -315,8 +315,8 @@ class Contrasts(Printed):
     def _below_no_skill(self, first: str, second: str) -> float:
         """Return the sum of the squared distances of both estimates below no skill.
 
-        A fitted model ranks at random at worst, unless the sign of its coefficients
-        differs between folds, so that a rank correlation below it is an error.
+        A fitted model ranks at random at worst, unless the sign of a coefficient
+        differs between fits, so that an estimate below no skill is an error as large.
         """
         ranked = self.metric.rank and self.metric.pairs is not None
         if not ranked or self.method.name != "infinitesimal_jackknife":
@@ -489,7 +489,13 @@ class PooledContrasts(Contrasts):
         if not found.se:  # nothing varies
             return tests[0]
         lowest, highest = self.metric.bounds_with(self.records.first.scores.n_classes)
-        return found.tested(self.level, highest - lowest)
+        # nested models have another variance where they perform equally well
+        equal = rubin(
+            [one.difference for one in tests],
+            [one.se if math.isnan(one.equal) else one.equal for one in tests],
+            found.df,
+        ).se
+        return found.tested(self.level, highest - lowest, equal)
 
     def _row(self, number: int, first: str, second: str) -> dict[str, Any]:
         row, found = super()._row(number, first, second), self._pooled(first, second)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,8 @@ class PairedTest:
         The reason why a number is missing or uninformative; otherwise empty.
     df : float
         Degrees of freedom of Student's t; NaN for the normal distribution.
+    equal : float
+        The standard error where the difference is 0, if the test has another one there.
     """
 
     difference: float
@@ -43,6 +45,7 @@ class PairedTest:
     p_value: float
     reason: str = ""
     df: float = math.nan
+    equal: float = math.nan
 
     @classmethod
     def unavailable(cls, difference: float, reason: str) -> PairedTest:
@@ -60,8 +63,12 @@ class PairedTest:
         *,
         most: float = math.inf,
         reason: str = "",
+        equal: float = math.nan,
     ) -> PairedTest:
         """Return Wald's test of a difference, and its interval.
+
+        With another standard error where the difference is 0, the test is that of
+        Wilson's interval, whose variance changes evenly from there to the difference.
 
         Parameters
         ----------
@@ -73,10 +80,19 @@ class PairedTest:
         most : float
             The largest possible difference, at which the limits end.
         reason : str
+        equal : float
+            The standard error where the difference is 0, if it is another one.
         """
         # a difference divided by its standard error, by Student's t or the normal
         lower, upper = symmetric_limits(difference, se, level, df=df)
-        statistic = ratio(difference, se)
+        statistic = ratio(difference, se if math.isnan(equal) else equal)
+        if equal < se and difference:
+            size, away = abs(difference), (upper - difference) / se
+            near = size - away * equal
+            if near > 0:
+                grown = away**2 * (se**2 - equal**2) / size / 2
+                near = size + grown - math.hypot(away * se, grown)
+            lower, upper = (near, upper) if difference > 0 else (lower, -near)
         return cls(
             difference=difference,
             se=se,
@@ -86,6 +102,7 @@ class PairedTest:
             p_value=tail(statistic, df, "two-sided"),
             reason=reason,
             df=df,
+            equal=equal,
         )
 
 
@@ -490,8 +507,8 @@ def paired_influence(
     inflated : float
         By how much the variance is larger, if folds are correlated.
     below : float
-        The sum of the squared distances of both estimates below no skill, which fits
-        that rank at all have by chance alone; the variance is at least as large.
+        The sum of the squared distances of both estimates below no skill, which are
+        errors of that size; the variance is at least as large.
     at_equality : float
         The variance where nested models perform equally well, relative to that here.
     """
@@ -507,29 +524,13 @@ def paired_influence(
         se, reason = 0.0, f"no {found.units.kind} influences the difference"
         difference = 0.0 if abs(difference) <= ROUNDING else difference
     most = limits[1] - limits[0]
-    test = PairedTest.of(difference, se, level, df, most=most, reason=reason)
-    if draws is None or not (difference and at_equality < 1):
-        return test
-    smooth = given + excess * min(SMOOTH / draws.share, 1)
-    return _nested(test, math.sqrt(max(at_equality * smooth, below)), level)
-
-
-def _nested(test: PairedTest, equal: float, level: float) -> PairedTest:
-    """Return a test by the standard error that the difference has where it is 0."""
-    difference, size = test.difference, abs(test.difference)
-    away = symmetric_limits(0.0, 1.0, level, df=test.df)[1]
-    # the variance grows evenly from 0 to the difference, as in Wilson's interval
-    limit = size - away * equal
-    if limit > 0:
-        grown = away**2 * (test.se**2 - equal**2) / size / 2
-        limit = size + grown - math.hypot(away * test.se, grown)
-    statistic = ratio(difference, equal)
-    found = replace(
-        test, statistic=statistic, p_value=tail(statistic, test.df, "two-sided")
+    equal = math.nan
+    if draws is not None and difference and at_equality < 1:
+        smooth = given + excess * min(SMOOTH / draws.share, 1)
+        equal = math.sqrt(max(at_equality * smooth, below))
+    return PairedTest.of(
+        difference, se, level, df, most=most, reason=reason, equal=equal
     )
-    if difference > 0:
-        return replace(found, lower=max(limit, test.lower))
-    return replace(found, upper=min(-limit, test.upper))
 
 
 # ---- the auROCs of two models, compared by a jackknife that refits both ----
