@@ -191,8 +191,8 @@ class Comparison(Exports):
         >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
         >>> both = scv.compare(full=res, less=res.update(". ~ . - PSI"))
         >>> both.differences[["difference", "p"]].round(3)
-           difference     p
-        0      -0.067  0.66
+           difference      p
+        0      -0.067  0.552
         """
         return self.contrasts.differences
 
