@@ -313,18 +313,19 @@ class Contrasts(Printed):
         )
 
     def _below_no_skill(self, first: str, second: str) -> float:
-        """Return the sum of the squared distances of both estimates below no skill.
+        """Return the part of a difference of ranks that lies below no skill.
 
         A fitted model ranks at random at worst, unless the sign of a coefficient
-        differs between fits, so that an estimate below no skill is an error as large.
+        differs between fits, so that this part of the difference is an error.
         """
         ranked = self.metric.rank and self.metric.pairs is not None
         if not ranked or self.method.name != "infinitesimal_jackknife":
             return 0.0
-        values = [self.estimates[name].value for name in (first, second)]
         without = self.metric.without_skill(self.records.first.scores.n_classes)
-        none = -math.inf if without is None else without
-        return sum(max(none - value, 0.0) ** 2 for value in values)
+        if without is None:
+            return 0.0
+        a, b = (self.estimates[name].value for name in (first, second))
+        return min(b, without) - min(a, without)
 
     def _at_equality(
         self, first: str, second: str, both: Sequence[Influences], difference: float

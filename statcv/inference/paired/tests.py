@@ -507,8 +507,8 @@ def paired_influence(
     inflated : float
         By how much the variance is larger, if folds are correlated.
     below : float
-        The sum of the squared distances of both estimates below no skill, which are
-        errors of that size; the variance is at least as large.
+        The part of the difference that lies below no skill, which is an error of that
+        size; the standard error is at least as large.
     at_equality : float
         The variance where nested models perform equally well, relative to that here.
     """
@@ -517,7 +517,7 @@ def paired_influence(
     draws, df = found.draws, found.units.df
     excess = 0.0 if draws is None else draws.excess
     given = found.given_fits + of_pairs
-    se = math.sqrt(max((given + excess) * inflated, below))
+    se = max(math.sqrt((given + excess) * inflated), abs(below))
     size = max(float(np.abs(one.held).max()) for one in both)
     reason = ""
     if se <= ALIKE * max(size, ALIKE):
@@ -527,7 +527,7 @@ def paired_influence(
     equal = math.nan
     if draws is not None and difference and at_equality < 1:
         smooth = given + excess * min(SMOOTH / draws.share, 1)
-        equal = math.sqrt(max(at_equality * smooth, below))
+        equal = max(math.sqrt(at_equality * smooth), abs(below))
     return PairedTest.of(
         difference, se, level, df, most=most, reason=reason, equal=equal
     )
