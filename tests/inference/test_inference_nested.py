@@ -48,7 +48,7 @@ def test_p_and_the_limit_next_to_zero_belong_together(both):
         plain = paired_influence(both, difference, 0.95, (0, 1))
         test = paired_influence(both, difference, 0.95, (0, 1), at_equality=0.4)
         assert (test.se, test.upper) == (plain.se, plain.upper)
-        assert plain.lower < test.lower < difference
+        assert plain.lower <= test.lower < difference
         assert test.p_value < plain.p_value
         assert (test.p_value < 0.05) == (test.lower > 0)
         # the mirrored difference has the mirrored limits
@@ -64,9 +64,12 @@ def test_the_limit_solves_its_equation(both):
     equal = share * (found.given_fits + found.draws.excess / 2)
     assert test.statistic == pytest.approx(difference / np.sqrt(equal))
     # the variance at the limit is between those at 0 and at the difference
-    variance = equal + (test.se**2 - equal) * test.lower / difference
-    away = student.ppf(0.975, test.df) * np.sqrt(variance)
-    assert difference - test.lower == pytest.approx(away)
+    for difference in (0.02, 0.05, 0.08, 0.15):
+        test = paired_influence(both, difference, 0.95, (0, 1), at_equality=share)
+        grown = min(abs(test.lower) / difference, 1)
+        variance = equal + (test.se**2 - equal) * grown
+        away = student.ppf(0.975, test.df) * np.sqrt(variance)
+        assert difference - test.lower == pytest.approx(away)
 
 
 def test_an_estimate_below_no_skill_is_an_error_that_counts(both):

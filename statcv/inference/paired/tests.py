@@ -68,7 +68,8 @@ class PairedTest:
         """Return Wald's test of a difference, and its interval.
 
         With another standard error where the difference is 0, the test is that of
-        Wilson's interval, whose variance changes evenly from there to the difference.
+        Wilson's interval, whose variance grows evenly on both sides of 0, up to that of
+        the difference found.
 
         Parameters
         ----------
@@ -87,11 +88,12 @@ class PairedTest:
         lower, upper = symmetric_limits(difference, se, level, df=df)
         statistic = ratio(difference, se if math.isnan(equal) else equal)
         if equal < se and difference:
-            size, away = abs(difference), (upper - difference) / se
-            near = size - away * equal
-            if near > 0:
-                grown = away**2 * (se**2 - equal**2) / size / 2
-                near = size + grown - math.hypot(away * se, grown)
+            size, half = abs(difference), upper - difference
+            away = half / se * equal
+            # the limit is where it is as many standard errors away as it has there
+            growth = math.copysign((half**2 - away**2) / size / 2, size - away)
+            root = math.sqrt(growth**2 + 2 * growth * size + away**2)
+            near = max(size + growth - root, size - half)
             lower, upper = (near, upper) if difference > 0 else (lower, -near)
         return cls(
             difference=difference,
