@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from statcv.arguments import PERMUTATION
 from statcv.errors import MetricError
-from statcv.inference.estimates.draws import Draws, variance_at_equality
+from statcv.inference.estimates.draws import Draws
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.estimates.estimate import estimate as make_estimate
 from statcv.inference.estimates.influences import Influences, influences_on
@@ -30,13 +30,13 @@ from statcv.inference.intervals.infinitesimal import shared_training
 from statcv.inference.meta.rubin import COLUMNS, Imputed, Rubin, rubin
 from statcv.inference.paired.delong import paired_delong
 from statcv.inference.paired.methods import BY_INFLUENCE, PairedMethod
+from statcv.inference.paired.nested import at_equality
 from statcv.inference.paired.records import (
     NULL,
     SharedRecords,
     against_null,
     caveat,
     headline_caveat,
-    nesting,
     pooling_caveat,
     same_folds,
     undefined_caveats,
@@ -309,7 +309,9 @@ class Contrasts(Printed):
             of_pairs=of_pairs,
             inflated=inflated,
             below=self._below_no_skill(first, second),
-            at_equality=self._at_equality(first, second, both, difference),
+            at_equality=at_equality(
+                self.records, (first, second), both, self.how, difference
+            ),
         )
 
     def _below_no_skill(self, first: str, second: str) -> float:
@@ -326,33 +328,6 @@ class Contrasts(Printed):
             return 0.0
         a, b = (self.estimates[name].value for name in (first, second))
         return min(b, without) - min(a, without)
-
-    def _at_equality(
-        self, first: str, second: str, both: Sequence[Influences], difference: float
-    ) -> float:
-        """Return the variance where nested models perform equally well.
-
-        It is relative to the variance here, and 1 unless the larger model is better.
-        """
-        metric, order = self.metric, [first, second]
-        a, b = (self.results[name] for name in order)
-        drawn = [one.draws for one in both if one.draws is not None]
-        fitted = all(self.records.scores[name].sensitivity for name in order)
-        if metric.target is not None or len(drawn) < 2 or not fitted:
-            return 1.0
-        if a.learner.label != b.learner.label or not same_folds(a, b):
-            return 1.0
-        nested = nesting(a, b)
-        if nested is None:
-            return 1.0
-        if nested[0] == 1:  # the first is the larger one
-            order, drawn = order[::-1], drawn[::-1]
-        if (difference > 0) != (metric.greater_is_better == (nested[0] == 0)):
-            return 1.0
-        units = self.records.units(first, second)[self.records.numbers(first)]
-        scores = [self.records.scores[name] for name in order]
-        count = int(units.max()) + 1
-        return variance_at_equality(scores, drawn, metric, self.how, units, count)
 
     def _influences(self, name: str, units: NDArray[np.intp]) -> Influences | str:
         """Return the influences of the records on the pooled metric of a result.

@@ -402,32 +402,6 @@ def same_folds(a: Readable, b: Readable) -> bool:
     return alike and a.plan.fingerprint == b.plan.fingerprint
 
 
-def nesting(a: Readable, b: Readable) -> tuple[int, int] | None:
-    """Return which of two models is nested in the other, 0 or 1, and what that adds.
-
-    The latter is the number of columns that the larger matrix has beyond the smaller
-    one. None if the records or offsets differ, or neither model is nested.
-    """
-    if a.learner.capabilities.likelihood != b.learner.capabilities.likelihood:
-        return None
-    if not (a.design.is_finite and b.design.is_finite):
-        return None
-    if not np.array_equal(a.design.y, b.design.y):
-        return None
-    if a.design.strata != b.design.strata:
-        return None
-    matrices = [one.design.matrix for one in (a, b)]
-    offsets = [list(one.design.offsets) for one in (a, b)]
-    sums = [X[:, own].sum(axis=1) for X, own in zip(matrices, offsets, strict=True)]
-    if not np.array_equal(*sums):  # one does not arise from the other by a coefficient
-        return None
-    ranks = [int(np.linalg.matrix_rank(X)) for X in matrices]
-    joint = int(np.linalg.matrix_rank(np.column_stack(matrices)))
-    if joint > max(ranks) or ranks[0] == ranks[1]:
-        return None
-    return int(ranks[1] < ranks[0]), abs(ranks[0] - ranks[1])
-
-
 def caveat(a: Readable, b: Readable) -> str:
     """Say what differs between two results apart from the models."""
     if same_folds(a, b):

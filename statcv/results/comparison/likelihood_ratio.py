@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from statcv.inference.paired.records import nesting
+from statcv.inference.paired.nested import nesting
 from statcv.models.batched import strata_shares
 from statcv.models.likelihood import Bernoulli, CumulativeLogit, Gaussian, Hazards
 from statcv.results.refittable import Refittable
