@@ -8,7 +8,7 @@ from scipy.stats import t as student
 import statcv as scv
 from statcv.inference.estimates.draws import Draws
 from statcv.inference.estimates.influences import Influences, Units
-from statcv.inference.paired.records import nesting
+from statcv.inference.paired.nested import nesting
 from statcv.inference.paired.tests import paired_influence
 
 pytestmark = pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
