@@ -183,7 +183,9 @@ class Comparison(Exports):
 
         The columns are the difference of the two estimates (second minus first),
         standard error, interval, statistic, p-value, p-values adjusted by the methods
-        of Holm and of Benjamini and Hochberg, and caveats.
+        of Holm and of Benjamini and Hochberg, and caveats. By default the statistic of
+        a model that adds terms to another one, and is better, is the difference over
+        the standard error that it has where both perform equally well.
 
         Examples
         --------
