@@ -80,8 +80,12 @@ def compare(
 
         - ``"infinitesimal_jackknife"``, for models that maximise a likelihood: a t test
           by the influence of each record on the difference, which counts the variation
-          of both fits to first order; if they choose terms, with at least the variance
-          of the next.
+          of both fits; if they choose terms, with at least the variance of the next. If
+          a model adds terms to another one and is better, the p-value and the limit
+          next to 0 have the standard error of models that perform equally well, as in
+          Wilson's interval, and the column ``se`` that of the difference found. The
+          null hypothesis is that they perform equally well, not that the terms are
+          useless: that is the likelihood-ratio test, which has more power.
         - ``"corrected_influence"``, for rank metrics: the same with the fits as given,
           corrected for shared training records.
         - ``"delong"``, for auROC: paired curves, with the fits as given.
@@ -131,7 +135,7 @@ def compare(
     >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
     >>> both = scv.compare(full=res, less=res.update(". ~ . - PSI"))
     >>> both.differences["p"].round(2).tolist()
-    [0.66]
+    [0.55]
 
     The call itself can fit the models:
 

@@ -9,6 +9,7 @@ draw to draw shows what its error owes to the records and to the fits together.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -74,7 +75,13 @@ class MovedPredictions:
         """
         left = self.scores.left
         # one Newton step moves the linear predictors of every fit
-        shifts = self.reference.shifts(change, left.fit, left.row)
+        return self._moved(self.reference.shifts(change, left.fit, left.row))
+
+    def shifted(self, shift: Floats) -> tuple[Floats, Floats]:
+        """Return the same with linear predictors that move by (n, classes)."""
+        return self._moved(shift[None, self.scores.left.row])
+
+    def _moved(self, shifts: Floats) -> tuple[Floats, Floats]:
         every = self._read(self._linear + shifts)
         return self._by_split(every), every
 
@@ -238,7 +245,7 @@ def draw(
         elif metric.rank:
             drawn.append(Draws(error, held))
         else:  # a smooth function of the coefficients
-            drawn.append(Draws(_limited(error), held, share=0.5))
+            drawn.append(Draws(_limited(error), held, share=SMOOTH))
     return drawn
 
 
@@ -268,6 +275,68 @@ def _weights(unit: Numbers, units: int, draws: int, step: int) -> Iterator[Float
     for some in cut(draws, step):
         # exponential weights are the Bayesian bootstrap, equal within a cluster
         yield rng.standard_exponential((len(some), units))[:, unit]
+
+
+# ---- nested models ----
+
+SMOOTH = 0.5  # the share of what the draws add for a smooth function of coefficients
+
+
+def variance_at_equality(
+    both: Sequence[Scores],
+    drawn: Sequence[Draws],
+    metric: Metric,
+    how: str,
+    unit: Numbers,
+    units: int,
+) -> float:
+    """Return the variance of a difference of nested models that perform equally well.
+
+    Terms that are estimated from few records gain nothing unless their part of the
+    linear predictor varies as much between records as its estimate does by chance. The
+    mean square of that estimate is then twice its variance.
+
+    Parameters
+    ----------
+    both : sequence of Scores
+        The held-out predictions of the smaller and of the larger model, in the same
+        folds.
+    drawn : sequence of Draws
+        The draws of both.
+    metric, how, unit, units
+        As :func:`draw` takes them.
+
+    Returns
+    -------
+    float
+        The variance with the fits as given, relative to that of the difference; at
+        most 1.
+    """
+    larger = MovedPredictions(both[1])
+    a, b = MovedPredictions(both[0]).reference, larger.reference
+    X, sums = np.column_stack([b.X, a.X]), np.zeros((units, b.classes, 0))
+    for one, sign in ((b, 1), (a, -1)):
+        moved = np.zeros((units, *one.influence.shape[1:]))
+        np.add.at(moved, unit, sign * one.times[:, None, None] * one.influence)
+        sums = np.concatenate([sums, moved], axis=2)
+    added = b.eta - a.eta
+    # random weights of variance 1 move the added part by this mean square
+    noise = float(np.einsum("ucp,ucq,pq->", sums, sums, X.T @ X, optimize=True))
+    size = float((added**2).sum())
+    if not size > 2 * noise:
+        return 1.0
+    # what the larger model adds shrinks to its size at equality
+    predictions = larger.shifted((math.sqrt(2 * noise / size) - 1) * added)
+    form, draws = _form(both[1], metric, how), n_draws(units)
+    value = np.concatenate(
+        [
+            form.value(*predictions, weights)
+            for weights in _weights(unit, units, draws, larger.step)
+        ]
+    )
+    whole = float((drawn[1].held - drawn[0].held).var())
+    found = float((value - drawn[0].held).var())
+    return found / whole if found < whole else 1.0
 
 
 # ---- the forms of an estimate ----

@@ -44,10 +44,12 @@ class Rubin(Printed):
     between_sd: float
     fmi: float
 
-    def tested(self, level: float, most: float = math.inf) -> PairedTest:
-        """Return Wald's test and interval, which ends at plus or minus ``most``."""
+    def tested(
+        self, level: float, most: float = math.inf, equal: float = math.nan
+    ) -> PairedTest:
+        """Return the test and interval, as :meth:`PairedTest.of` makes them."""
         df = math.nan if math.isinf(self.df) else self.df
-        return PairedTest.of(self.estimate, self.se, level, df, most=most)
+        return PairedTest.of(self.estimate, self.se, level, df, most=most, equal=equal)
 
 
 def rubin(values: ArrayLike, ses: ArrayLike, df: ArrayLike = math.inf) -> Rubin:

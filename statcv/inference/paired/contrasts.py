@@ -30,6 +30,7 @@ from statcv.inference.intervals.infinitesimal import shared_training
 from statcv.inference.meta.rubin import COLUMNS, Imputed, Rubin, rubin
 from statcv.inference.paired.delong import paired_delong
 from statcv.inference.paired.methods import BY_INFLUENCE, PairedMethod
+from statcv.inference.paired.nested import at_equality
 from statcv.inference.paired.records import (
     NULL,
     SharedRecords,
@@ -317,8 +318,32 @@ class Contrasts(Printed):
             alike if same_folds(a, b) else None,
         )
         return paired_influence(
-            alike, difference, self.level, bounds, of_pairs=of_pairs, inflated=inflated
+            alike,
+            difference,
+            self.level,
+            bounds,
+            of_pairs=of_pairs,
+            inflated=inflated,
+            below=self._below_no_skill(first, second),
+            at_equality=at_equality(
+                self.records, (first, second), both, self.how, difference
+            ),
         )
+
+    def _below_no_skill(self, first: str, second: str) -> float:
+        """Return the part of a difference of ranks that lies below no skill.
+
+        A fitted model ranks at random at worst, unless the sign of a coefficient
+        differs between fits, so that this part of the difference is an error.
+        """
+        ranked = self.metric.rank and self.metric.pairs is not None
+        if not ranked or self.method.name != "infinitesimal_jackknife":
+            return 0.0
+        without = self.metric.without_skill(self.records.first.scores.n_classes)
+        if without is None:
+            return 0.0
+        a, b = (self.estimates[name].value for name in (first, second))
+        return min(b, without) - min(a, without)
 
     def _influences(self, name: str, units: NDArray[np.intp]) -> Influences | str:
         """Return the influences of the records on the pooled metric of a result.
@@ -456,7 +481,13 @@ class PooledContrasts(Contrasts):
         if not found.se:  # nothing varies
             return tests[0]
         lowest, highest = self.metric.bounds_with(self.records.first.scores.n_classes)
-        return found.tested(self.level, highest - lowest)
+        # nested models have another variance where they perform equally well
+        equal = rubin(
+            [one.difference for one in tests],
+            [one.se if math.isnan(one.equal) else one.equal for one in tests],
+            found.df,
+        ).se
+        return found.tested(self.level, highest - lowest, equal)
 
     def _row(self, number: int, first: str, second: str) -> dict[str, Any]:
         row, found = super()._row(number, first, second), self._pooled(first, second)

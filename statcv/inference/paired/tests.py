@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.engine import cut
+from statcv.inference.estimates.draws import SMOOTH
 from statcv.inference.estimates.influences import Influences
 from statcv.inference.intervals.interval import corrected_t_interval
 from statcv.inference.refits.jackknife import Jackknife, corrected_se
@@ -32,6 +33,8 @@ class PairedTest:
         The reason why a number is missing or uninformative; otherwise empty.
     df : float
         Degrees of freedom of Student's t; NaN for the normal distribution.
+    equal : float
+        The standard error where the difference is 0, if the test has another one there.
     """
 
     difference: float
@@ -42,6 +45,7 @@ class PairedTest:
     p_value: float
     reason: str = ""
     df: float = math.nan
+    equal: float = math.nan
 
     @classmethod
     def unavailable(cls, difference: float, reason: str) -> PairedTest:
@@ -59,8 +63,13 @@ class PairedTest:
         *,
         most: float = math.inf,
         reason: str = "",
+        equal: float = math.nan,
     ) -> PairedTest:
         """Return Wald's test of a difference, and its interval.
+
+        With another standard error where the difference is 0, the test is that of
+        Wilson's interval, whose variance grows evenly on both sides of 0, up to that of
+        the difference found.
 
         Parameters
         ----------
@@ -72,10 +81,20 @@ class PairedTest:
         most : float
             The largest possible difference, at which the limits end.
         reason : str
+        equal : float
+            The standard error where the difference is 0, if it is another one.
         """
         # a difference divided by its standard error, by Student's t or the normal
         lower, upper = symmetric_limits(difference, se, level, df=df)
-        statistic = ratio(difference, se)
+        statistic = ratio(difference, se if math.isnan(equal) else equal)
+        if equal < se and difference:
+            size, half = abs(difference), upper - difference
+            away = half / se * equal
+            # the limit is where it is as many standard errors away as it has there
+            growth = math.copysign((half**2 - away**2) / size / 2, size - away)
+            root = math.sqrt(growth**2 + 2 * growth * size + away**2)
+            near = max(size + growth - root, size - half)
+            lower, upper = (near, upper) if difference > 0 else (lower, -near)
         return cls(
             difference=difference,
             se=se,
@@ -85,6 +104,7 @@ class PairedTest:
             p_value=tail(statistic, df, "two-sided"),
             reason=reason,
             df=df,
+            equal=equal,
         )
 
 
@@ -465,8 +485,14 @@ def paired_influence(
     *,
     of_pairs: float = 0.0,
     inflated: float = 1.0,
+    below: float = 0.0,
+    at_equality: float = 1.0,
 ) -> PairedTest:
     """Compare two estimates by the influence of each record on their difference.
+
+    The difference of nested models varies less where they perform equally well: the
+    p-value, and the limit on the side of 0, have the variance that it has there, and
+    the share of the fits that a smooth function of the coefficients has.
 
     Parameters
     ----------
@@ -483,20 +509,32 @@ def paired_influence(
     inflated : float
         By how much the variance with the fits as given is larger, if folds are
         correlated; that of the difference is at least as large.
+    below : float
+        The part of the difference that lies below no skill, which is an error of that
+        size; the standard error is at least as large.
+    at_equality : float
+        The variance where nested models perform equally well, relative to that here.
     """
     # the influence on a difference is the difference of the influences
     found = both[1].minus(both[0])
     draws, df = found.draws, found.units.df
     excess = 0.0 if draws is None else draws.excess
     given = found.given_fits + of_pairs
-    se = math.sqrt(max(given + excess, given * inflated))
+    se = max(math.sqrt(max(given + excess, given * inflated)), abs(below))
     size = max(float(np.abs(one.held).max()) for one in both)
     reason = ""
     if se <= ALIKE * max(size, ALIKE):
         se, reason = 0.0, f"no {found.units.kind} influences the difference"
         difference = 0.0 if abs(difference) <= ROUNDING else difference
     most = limits[1] - limits[0]
-    return PairedTest.of(difference, se, level, df, most=most, reason=reason)
+    equal = math.nan
+    if draws is not None and difference and at_equality < 1:
+        smooth = given + excess * min(SMOOTH / draws.share, 1)
+        smooth = max(smooth, given * inflated)
+        equal = max(math.sqrt(at_equality * smooth), abs(below))
+    return PairedTest.of(
+        difference, se, level, df, most=most, reason=reason, equal=equal
+    )
 
 
 # ---- the auROCs of two models, compared by a jackknife that refits both ----

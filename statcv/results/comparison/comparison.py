@@ -184,7 +184,9 @@ class Comparison(Exports):
 
         The columns are the difference of the two estimates (second minus first),
         standard error, interval, statistic, p-value, p-values adjusted by the methods
-        of Holm and of Benjamini and Hochberg, and caveats.
+        of Holm and of Benjamini and Hochberg, and caveats. By default the statistic of
+        a model that adds terms to another one, and is better, is the difference over
+        the standard error that it has where both perform equally well.
 
         Examples
         --------
@@ -192,8 +194,8 @@ class Comparison(Exports):
         >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
         >>> both = scv.compare(full=res, less=res.update(". ~ . - PSI"))
         >>> both.differences[["difference", "p"]].round(3)
-           difference     p
-        0      -0.067  0.66
+           difference      p
+        0      -0.067  0.552
         """
         return self.contrasts.differences
 

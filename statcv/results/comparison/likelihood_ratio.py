@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from statcv.inference.paired.nested import nesting
 from statcv.models.batched import strata_shares
 from statcv.models.likelihood import Bernoulli, CumulativeLogit, Gaussian, Hazards
 from statcv.results.refittable import Refittable
@@ -78,26 +79,16 @@ def likelihood_ratio(
     both, own = (first, second), _likelihood(first)
     known = own in (Bernoulli(), Gaussian()) or isinstance(own, Hazards)
     known &= first.scores.n_classes <= 2
-    if not (known or own == CumulativeLogit()) or own != _likelihood(second):
+    if not (known or own == CumulativeLogit()):
         return None
     if any(map(why_no_likelihood, both)):
         return None
-    if not np.array_equal(first.design.y, second.design.y):
+    nested = nesting(first, second)
+    if nested is None:
         return None
-    if first.design.strata != second.design.strata:
-        return None
-    matrices = [one.design.matrix for one in both]
-    offsets = [list(one.design.offsets) for one in both]
-    sums = [X[:, own].sum(axis=1) for X, own in zip(matrices, offsets, strict=True)]
-    if not np.array_equal(*sums):  # one does not arise from the other by a coefficient
-        return None
-    ranks = [int(np.linalg.matrix_rank(X)) for X in matrices]
-    joint = int(np.linalg.matrix_rank(np.column_stack(matrices)))
-    if joint > max(ranks) or ranks[0] == ranks[1]:
-        return None
-    less, more = (0, 1) if ranks[0] < ranks[1] else (1, 0)
+    less, df = nested
+    more = 1 - less
     statistic = 2 * (_log_likelihood(both[more]) - _log_likelihood(both[less]))
-    df = ranks[more] - ranks[less]
     p = float(chdtrc(df, max(statistic, 0.0)))
     return LikelihoodRatio(names[less], names[more], float(statistic), df, p)
 

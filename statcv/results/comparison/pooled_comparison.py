@@ -35,7 +35,7 @@ class PooledComparison(Comparison):
     ...     for f in ("GRADE ~ GPA", "GRADE ~ GPA + PSI")
     ... )
     >>> scv.compare(small=a, large=b, metric="brier").differences["p"].round(2).tolist()
-    [0.88]
+    [0.87]
     """
 
     @property
