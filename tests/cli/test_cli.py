@@ -24,8 +24,7 @@ import statcv as scv
 from statcv.cli.main import main
 from statcv.cli.parser import EXAMPLES
 from statcv.folds import FoldPlan
-from statcv.folds.strata.hashing import pads
-from statcv.folds.strata.hashing_sql import register_sqlite
+from statcv.folds.strata import pads, register_sqlite
 
 FORMULA = "GRADE ~ GPA + TUCE + PSI"
 PNG = b"\x89PNG\r\n\x1a\n"

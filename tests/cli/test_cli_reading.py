@@ -25,8 +25,7 @@ from statcv.errors import (
     StatcvWarning,
 )
 from statcv.folds import FoldPlan
-from statcv.folds.strata.hashing import pads
-from statcv.folds.strata.hashing_sql import register_sqlite
+from statcv.folds.strata import pads, register_sqlite
 
 N = 60
 

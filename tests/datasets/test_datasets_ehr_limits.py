@@ -13,7 +13,7 @@ from statcv import by_hash, by_quantile, by_value, fold_plan
 from statcv.datasets import Inexact, Pseudonyms, simulate_ehr
 from statcv.errors import DataError
 from statcv.folds import FoldPlan
-from statcv.folds.audit.duplicates import repeats_across_sites, repeats_within_site
+from statcv.folds.audit import repeats_across_sites, repeats_within_site
 
 X = [f"x{i}" for i in range(1, 11)]
 N, COPIES, K = 2_000, 600, 5

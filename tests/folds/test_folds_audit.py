@@ -18,7 +18,7 @@ from sklearn.model_selection import LeavePOut, ShuffleSplit, TimeSeriesSplit
 
 from statcv import by_quantile, by_value, cv
 from statcv.errors import ArgumentError, DataError, FrameError
-from statcv.folds import Bags, FoldPlan, make_plan
+from statcv.folds import Bags, FoldPlan, balance, make_plan
 from statcv.folds.audit.likeness import between_folds, unlike_classes
 from statcv.folds.audit.training import (
     fit_means,
@@ -26,7 +26,6 @@ from statcv.folds.audit.training import (
     mean_model_auroc,
     training_means,
 )
-from statcv.folds.rebalance.balance import balance
 from statcv.folds.response import Response
 from statcv.folds.user_folds import assemble, plan_from_splitter
 from statcv.metrics import auroc

@@ -19,15 +19,15 @@ from statcv.errors import (
     FrameError,
 )
 from statcv.folds import make_plan
-from statcv.folds.audit import duplicates
-from statcv.folds.audit.duplicates import (
+from statcv.folds.audit import (
+    duplicates,
     equal_records,
     near_records,
     repeats_across_sites,
     repeats_within_site,
     split_repeats,
 )
-from statcv.folds.strata.hashing import keyed_fold
+from statcv.folds.strata import keyed_fold
 
 CHAIN = "ignore::statcv.errors.FoldWarning"
 

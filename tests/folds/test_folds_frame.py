@@ -12,11 +12,9 @@ from sklearn.model_selection import ShuffleSplit
 
 from statcv import cv
 from statcv.errors import ArgumentTypeError, ColumnError, DataError, SchemeError
-from statcv.folds import SCHEMES, Bags, FoldPlan, make_plan
+from statcv.folds import SCHEMES, Bags, FoldPlan, balance, by_quantile, make_plan
 from statcv.folds.ragged import Ragged
-from statcv.folds.rebalance.balance import balance
 from statcv.folds.response import Response
-from statcv.folds.strata.by_quantile import by_quantile
 from statcv.folds.user_folds import plan_from_column, plan_from_splitter
 
 pytestmark = pytest.mark.filterwarnings("ignore::statcv.errors.FoldWarning")

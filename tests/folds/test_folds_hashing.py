@@ -23,6 +23,7 @@ from statcv.errors import (
     PrivacyWarning,
     SchemeError,
 )
+from statcv.folds.strata import register_duckdb, register_sqlite, sql_fold
 from statcv.folds.strata.hashing import (
     FROM_ENVIRONMENT,
     TEST_VECTORS,
@@ -33,7 +34,6 @@ from statcv.folds.strata.hashing import (
     keyed_fold,
     pads,
 )
-from statcv.folds.strata.hashing_sql import register_duckdb, register_sqlite, sql_fold
 from statcv.folds.strata.identifiers import normalise
 
 KEY = b"a key for the tests"

@@ -13,10 +13,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from statcv.errors import ArgumentError, SchemeError, StatcvError
-from statcv.folds import SCHEMES, FoldPlan, make_plan
-from statcv.folds.strata.by_hash import by_hash
-from statcv.folds.strata.by_quantile import by_quantile
-from statcv.folds.strata.stratifier import by_value
+from statcv.folds import SCHEMES, FoldPlan, by_hash, by_quantile, by_value, make_plan
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::statcv.errors.FoldWarning", "ignore::statcv.errors.PrivacyWarning"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from statcv import by_quantile, fold_plan
 from statcv.errors import ArgumentError
-from statcv.folds.strata.hashing_sql import sql_bins
+from statcv.folds.strata import sql_bins
 
 pytestmark = pytest.mark.filterwarnings("ignore::statcv.errors.FoldWarning")
 NAME = """a "b" `c` 50% 'd'"""

@@ -22,11 +22,9 @@ from statcv.errors import (
     PrivacyWarning,
     SchemeError,
 )
-from statcv.folds import SCHEMES, make_plan
+from statcv.folds import SCHEMES, ByHash, ByQuantile, by_hash, by_quantile, make_plan
 from statcv.folds.strata import even_cuts
 from statcv.folds.strata import thresholds as cuts
-from statcv.folds.strata.by_hash import ByHash, by_hash
-from statcv.folds.strata.by_quantile import ByQuantile, by_quantile
 from statcv.folds.strata.hashing import assign, balanced_folds, keyed_digest, keyed_fold
 from statcv.folds.strata.stratifier import ByValue, by_value, resolve_stratifier
 

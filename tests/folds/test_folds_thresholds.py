@@ -19,10 +19,7 @@ from statcv.errors import (
     FoldWarning,
     SchemeError,
 )
-from statcv.folds import SCHEMES, FoldPlan, make_plan
-from statcv.folds.strata.by_hash import by_hash
-from statcv.folds.strata.by_quantile import by_quantile
-from statcv.folds.strata.stratifier import by_value
+from statcv.folds import SCHEMES, FoldPlan, by_hash, by_quantile, by_value, make_plan
 from statcv.folds.strata.thresholds import Thresholds
 
 SITES = "ABC"

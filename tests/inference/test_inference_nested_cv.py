@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 import statcv as scv
 from statcv.engine import Setup
 from statcv.errors import ArgumentError, ArgumentTypeError, MetricError, SchemeError
-from statcv.folds.schemes.build import make_plan
+from statcv.folds import make_plan
 from statcv.inference.refits import nested_cv as module
 from statcv.inference.refits.nested_cv import nested_cv, nested_cv_interval, nested_fits
 from statcv.metrics import METRICS

@@ -7,7 +7,7 @@ from scipy import stats
 
 import statcv as scv
 from statcv.inference.paired.tests import PairedTest, paired_jackknife
-from statcv.inference.refits.jackknife import Jackknife
+from statcv.inference.refits import Jackknife
 
 
 def data(seed=3, n=24, ones=10):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from statcv import cv
 from statcv.errors import ArgumentError
-from statcv.inference.estimates.monte_carlo import MonteCarlo, monte_carlo
+from statcv.inference import MonteCarlo, monte_carlo
 from statcv.metrics import METRICS
 from statcv.models import Logit
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import rankdata, wilcoxon
 
 from statcv.errors import ArgumentError
-from statcv.inference.tests.signed_rank import signed_rank
+from statcv.inference.tests import signed_rank
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 CASES = pd.read_csv(REFERENCE / "signed_rank_cases.csv")

@@ -11,7 +11,7 @@ from sklearn.metrics import mean_poisson_deviance
 
 import statcv as scv
 from statcv.errors import MetricError
-from statcv.inference.meta.effects import random_effects
+from statcv.inference import random_effects
 from statcv.metrics.counts import COUNT_METRICS
 
 REFERENCE = Path(__file__).parent.parent / "reference"

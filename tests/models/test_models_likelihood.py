@@ -47,8 +47,8 @@ from statcv.models.likelihood import Bernoulli, Gaussian, Generalized
 from statcv.models.linear_fits import LinearFits, joined_fits
 from statcv.models.other_libraries.sklearn_traits import balanced_weights
 from statcv.models.resolve import complete
+from statcv.models.tuning import Tuned
 from statcv.models.tuning.grid import Candidate
-from statcv.models.tuning.tuned import Tuned
 
 GLM, FAMILIES, LINKS = sm.GLM, sm.families, sm.families.links
 N = 60

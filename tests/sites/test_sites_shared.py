@@ -12,7 +12,7 @@ from statcv import sites
 from statcv.datasets import simulate_ehr
 from statcv.errors import ArgumentError, MessageError, SiteError
 from statcv.folds import FoldPlan
-from statcv.folds.strata.hashing import keyed_digest, keyed_fold
+from statcv.folds.strata import keyed_digest, keyed_fold
 from statcv.sites.messages import Message
 from statcv.sites.shared import bucket_counts, estimate_shared, table_key
 

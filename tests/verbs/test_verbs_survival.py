@@ -15,7 +15,7 @@ from statcv.errors import (
     OutcomeError,
 )
 from statcv.metrics import auroc, brier
-from statcv.metrics.survival.horizon import Known
+from statcv.metrics.survival import Known
 from statcv.models import Cox, TrainingSet
 from statcv.numeric.survival import signed_times
 
