@@ -55,8 +55,9 @@ class Penalised:
         problem, ridge = self.problem, self.problem.ridge
         fit = np.einsum("mn,mn->m", problem.trained(), problem.family.loss(eta))
         pull = 0.0
-        if ridge is not None:  # (q,), or (m, 1, q)
-            pull = 0.5 * (ridge.reshape(-1, beta.shape[1]) * beta**2).sum(axis=1)
+        if ridge is not None:
+            strengths = ridge if ridge.ndim == 1 else ridge[:, 0]
+            pull = 0.5 * (strengths * beta**2).sum(axis=1)
         return np.asarray(fit + pull)
 
     def gradient(self, eta: Matrix, beta: Matrix) -> Matrix:

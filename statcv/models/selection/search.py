@@ -176,7 +176,7 @@ def _batches(sets: Sets, pairs: Pairs) -> Iterator[tuple[Numbers, Numbers, Any]]
         columns = [sets.columns(pairs[i][1]) for i in some]
         rows, place, idle = sets.side_by_side(folds, columns)
         for own, problem in sets.objectives(rows, folds, idle):
-            # the cut points of classes that a training set lacks are none
+            # coefficients start without the cut points of classes that are lacking
             yield some[own], place[own, -problem.size[1] :], problem
 
 
