@@ -290,7 +290,7 @@ def _variation(
     if fits == "correlated":
         known *= shared_training(scores)
     if metric.rank and metric.pairs is None:
-        known += found.of_shares  # which do not depend on the fits
+        known += found.of_shares  # shares do not depend on the fits
     excess, below, above = 0.0, 0.0, _of_unseen_errors(scores, metric, found.units)
     if draws is not None:
         least = _between_fits(scores, metric) if metric.name in OF_ONE_CLASS else 0.0
