@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from statcv.errors import ModelError
 from statcv.models.base import Matrix, Model, TrainingSet, positive_weights
 from statcv.models.batched.blocks import Block
-from statcv.models.batched.downdate import Whole, inverted
+from statcv.models.batched.downdate import Whole
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.quasi_newton import ACCURACY, Until, climb
@@ -276,7 +276,7 @@ def sure_firth_fits(records: TrainingSet, folds: Folds) -> FoldFits:
             problem = _Problem(Z, y, weights, block, offset)
             start = np.tile(theta, (len(block), 1))
             # the curvature of the penalty is about that in the fit to all records
-            inverse = Whole(inverted(information_of(Z, problem.at(start)[2]) - curved))
+            inverse = Whole.of(information_of(Z, problem.at(start)[2]) - curved)
             with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
                 found, done = climb(problem, start, inverse, until)
             fits.coefficients[block.fits] = found @ basis.T
@@ -322,7 +322,7 @@ class _Problem:
         """Return the modified score of each fit; NaN without information."""
         y = self.y if self.block.outcome is None else self.y[self.block.outcome]
         tanh, counts, variance = self.at(theta)
-        inverse = Whole(inverted(information_of(self.Z, variance)))
+        inverse = Whole.of(information_of(self.Z, variance))
         # h = w x I⁻¹ x, by which the penalty draws a record to one half
         leverages = variance * quadratic_of(self.Z, inverse.matrices)
         score = (counts * (2 * y - 1 - tanh) - leverages * tanh) @ self.Z / 2

@@ -17,7 +17,7 @@ from statcv.formula import Design, Learnt, is_strata
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.blocks import CELLS, Numbers
 from statcv.models.batched.cox_firth import firth_optimum
-from statcv.models.batched.downdate import Inverse, OneInverse, Whole, inverted
+from statcv.models.batched.downdate import Inverse, OneInverse, Whole
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.partial_likelihood import (
@@ -244,14 +244,14 @@ class _Whole:
         if (np.abs(rate) @ self.share).max(initial=0.0) < FEW_LOST:
             return OneInverse(self.inverse)
         eta = problem.linear(np.tile(self.beta, (m, 1)))
-        return Whole(inverted(problem.hessian(eta)))
+        return Whole.of(problem.hessian(eta))
 
 
 def _whole(problem: PartialLikelihoods) -> _Whole | None:
     """Return the fit to all records, if others may start from there."""
     solved, rows, weights = minimise(problem), problem.X, problem.weights[0]
     eta = problem.linear(solved.beta)
-    inverse = Whole(inverted(problem.hessian(eta)))
+    inverse = Whole.of(problem.hessian(eta))
     if problem.extreme(eta)[0] or not inverse.usable[0]:
         return None
     # a record counts by its expected events, and by its own

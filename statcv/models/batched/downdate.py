@@ -200,7 +200,7 @@ def by_counts(Z: Matrix, block: Block) -> Whole:
     block.multiply(counts)
     # the identity minus what a fit lacks, and plus what it has twice
     lost = information_of(Z, 1 - counts)
-    return Whole(inverted(np.eye(Z.shape[1]) - lost))
+    return Whole.of(np.eye(Z.shape[1]) - lost)
 
 
 def inverted(matrices: Matrix) -> Matrix:
