@@ -19,6 +19,7 @@ from statcv.inference.intervals.methods import INTERVALS
 from statcv.inference.paired.contrasts import AVERAGED, TIMES, Contrasts
 from statcv.inference.paired.methods import (
     BY_INFLUENCE,
+    VARIED,
     PairedMethod,
     default_method,
     paired_method,
@@ -34,7 +35,6 @@ from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.models.selection import chooses_terms
 
-VARIED = "infinitesimal_jackknife"
 CHOICE = (
     "where terms are chosen, the variance is at least that of the corrected influence, "
     "since models that share most terms vary alike, whatever is chosen"

@@ -29,7 +29,12 @@ from statcv.inference.estimates.values import share_by_record, values_by_split
 from statcv.inference.intervals.infinitesimal import shared_training
 from statcv.inference.meta.rubin import COLUMNS, Imputed, Rubin, rubin
 from statcv.inference.paired.delong import paired_delong
-from statcv.inference.paired.methods import BY_INFLUENCE, PairedMethod
+from statcv.inference.paired.methods import (
+    BY_INFLUENCE,
+    CORRECTED,
+    VARIED,
+    PairedMethod,
+)
 from statcv.inference.paired.nested import at_equality
 from statcv.inference.paired.records import (
     NULL,
@@ -301,10 +306,10 @@ class Contrasts(Printed):
             for name, one in zip((first, second), both, strict=True)
         ]
         inflated, models = 1.0, [self.results[n].learner for n in (first, second)]
-        varied = self.method.name == "infinitesimal_jackknife"
+        varied = self.method.name == VARIED
         # models that share most terms vary alike with them, whatever is chosen
         chosen = varied and any(map(chooses_terms, models))
-        if chosen or self.method.name == "corrected_influence":
+        if chosen or self.method.name == CORRECTED:
             each = [shared_training(self.records.scores[n]) for n in (first, second)]
             # two folds share training records, by which their values correlate
             inflated = max(each)
@@ -337,7 +342,7 @@ class Contrasts(Printed):
         differs between fits, so that this part of the difference is an error.
         """
         ranked = self.metric.rank and self.metric.pairs is not None
-        if not ranked or self.method.name != "infinitesimal_jackknife":
+        if not ranked or self.method.name != VARIED:
             return 0.0
         without = self.metric.without_skill(self.records.first.scores.n_classes)
         if without is None:
@@ -350,7 +355,7 @@ class Contrasts(Printed):
 
         Records are weighted alike for both results, by their numbered units.
         """
-        of_fits = self.method.name == "infinitesimal_jackknife"
+        of_fits = self.method.name == VARIED
         found = influences_on(
             self.records.scores[name],
             [(self.metric, self.how)],

@@ -19,6 +19,7 @@ from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.estimates.groups import among, group_estimates
 from statcv.inference.estimates.influences import Influences, influences_on
 from statcv.inference.intervals.infinitesimal import shared_training
+from statcv.inference.paired.methods import CORRECTED, VARIED
 from statcv.inference.paired.tests import PairedTest
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
@@ -26,8 +27,6 @@ from statcv.metrics import Metric
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
-VARIED = "infinitesimal_jackknife"  # the interval that counts the variation of fits
-CORRECTED = "corrected_influence"  # the one for folds that share training records
 NEGLIGIBLE = 1e-24  # variance; anything smaller is rounding error
 
 

@@ -58,7 +58,9 @@ METHODS = {
 }
 
 
-BY_INFLUENCE = ("infinitesimal_jackknife", "corrected_influence", "influence")
+VARIED = "infinitesimal_jackknife"  # what counts the variation of the fits
+CORRECTED = "corrected_influence"  # what corrects for folds that share training records
+BY_INFLUENCE = (VARIED, CORRECTED, "influence")
 
 
 def default_method(
@@ -94,9 +96,9 @@ def default_method(
     'corrected_t'
     """
     if varying:
-        return "infinitesimal_jackknife"
+        return VARIED
     if correlated:
-        return "corrected_influence"
+        return CORRECTED
     if by_fold:
         return "corrected_t"
     if metric.is_auroc:
