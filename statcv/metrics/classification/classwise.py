@@ -14,29 +14,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statcv.errors import MetricError
+from statcv.metrics import inputs
 from statcv.metrics.discrimination.rounding import round_significant
-from statcv.metrics.inputs import (
-    Bools,
-    Floats,
-    Ints,
-    binary_outcome,
-    class_codes,
-    mean_of,
-    real_array,
-    same_length,
-)
+from statcv.metrics.inputs import Bools, Floats, Ints
 
 
 def outcome_and_prediction(y: ArrayLike, p: ArrayLike) -> tuple[Ints, NDArray[Any]]:
     """Check and return the class codes, and predictions of shape (n,) or (n, K)."""
-    p = real_array(p, "p")
+    p = inputs.real_array(p, "p")
     if p.ndim not in (1, 2) or (p.ndim == 2 and p.shape[1] < 2):
         raise MetricError(
             f"p has shape {p.shape}; it must be (n,), or (n, K) with K at least 2."
         )
-    several = p.ndim == 2
-    codes = class_codes(y, p.shape[1]) if several else binary_outcome(y).astype(np.intp)
-    same_length(codes.size, p.shape[0], "p")
+    if p.ndim == 2:
+        codes = inputs.class_codes(y, p.shape[1])
+    else:
+        codes = inputs.binary_outcome(y).astype(np.intp)
+    inputs.same_length(codes.size, p.shape[0], "p")
     return codes, p
 
 
@@ -85,13 +79,13 @@ def predicted_as(p: NDArray[Any], threshold: ArrayLike) -> Floats:
 
 def _cutoff(threshold: ArrayLike, n: int) -> Floats:
     """Return one threshold, or one per record, rounded in the same way as scores."""
-    cutoff = round_significant(real_array(threshold, "threshold"))
+    cutoff = round_significant(inputs.real_array(threshold, "threshold"))
     if cutoff.ndim > 1:
         raise MetricError(
             f"threshold has shape {cutoff.shape}; it must be one number, or (n,)."
         )
     if cutoff.ndim:
-        same_length(n, cutoff.size, "threshold")
+        inputs.same_length(n, cutoff.size, "threshold")
     return cutoff
 
 
@@ -151,7 +145,7 @@ def accuracy(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     >>> accuracy([0, 2], [[0.5, 0.3, 0.2], [0.1, 0.6, 0.3]])
     0.5
     """
-    return mean_of(casewise_accuracy(y, p, threshold))
+    return inputs.mean_of(casewise_accuracy(y, p, threshold))
 
 
 def casewise_accuracy(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> Floats:
@@ -219,7 +213,7 @@ def brier(y: ArrayLike, p: ArrayLike) -> float:
     >>> brier([0, 1], [[0.5, 0.5], [0.0, 1.0]])
     0.25
     """
-    return mean_of(casewise_brier(y, p))
+    return inputs.mean_of(casewise_brier(y, p))
 
 
 def casewise_brier(y: ArrayLike, p: ArrayLike) -> Floats:
@@ -286,7 +280,7 @@ def log_loss(y: ArrayLike, p: ArrayLike) -> float:
     >>> round(log_loss([0, 1], [0.5, 0.5]), 4)
     0.6931
     """
-    return mean_of(casewise_log_loss(y, p))
+    return inputs.mean_of(casewise_log_loss(y, p))
 
 
 def casewise_log_loss(y: ArrayLike, p: ArrayLike) -> Floats:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -274,25 +274,13 @@ def npv(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     return npv_of(_two_by_two(y, p, threshold, "npv"))
 
 
-@overload
-def f1(
-    y: ArrayLike,
-    p: ArrayLike,
-    threshold: ArrayLike = 0.5,
-    *,
-    average: Literal["binary", "micro", "macro"] = "binary",
-) -> float: ...
-@overload
-def f1(
-    y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5, *, average: None
-) -> Floats: ...
 def f1(
     y: ArrayLike,
     p: ArrayLike,
     threshold: ArrayLike = 0.5,
     *,
     average: Literal["binary", "micro", "macro"] | None = "binary",
-) -> float | Floats:
+) -> Any:
     """F1 score: the harmonic mean of precision and sensitivity.
 
     It is computed as 2 TP / (2 TP + FP + FN), which also exists if only one of

@@ -1,7 +1,6 @@
 """Rank metrics: ROC and precision-recall curves, their areas, and concordance."""
 
 from statcv.metrics.discrimination.by_value import RankedRecords as RankedRecords
-from statcv.metrics.discrimination.by_value import in_rising_order as in_rising_order
 from statcv.metrics.discrimination.precision_recall import (
     auprc_in_random_order as auprc_in_random_order,
 )

@@ -234,11 +234,11 @@ def slope_derivative(y: Outcomes, p: Floats) -> Derivative:
 
 def _recalibration(y: Outcomes, p: Floats, slope: bool) -> Derivative:
     """Differentiate the equations that the maximum of the likelihood solves."""
-    fit = recalibration(y == 1, p, slope=slope)
-    if np.isnan(fit.intercept):
+    start, turn = recalibration(y == 1, p, slope=slope)
+    if np.isnan(start):
         return Derivative(np.full(len(p), np.nan))
     logit = np.log(p / (1 - p))
-    fitted = expit(fit.intercept + fit.slope * logit)
+    fitted = expit(start + turn * logit)
     residual, variance = y - fitted, fitted * (1 - fitted)
     if not slope:
         return Derivative(residual / variance.sum())
@@ -272,22 +272,18 @@ class DerivativeOfTable:
         codes = y.astype(np.intp)
         chosen = predicted_class(x, 0.5 if threshold is None else threshold)
         chosen = np.nan_to_num(chosen).astype(np.intp)
-        rates = self._rates(codes, chosen, 2 if x.ndim == 1 else x.shape[1])
-        own = rates[codes, chosen]
-        return Derivative(own - own.mean())
-
-    def _rates(self, observed: Any, chosen: Any, classes: int) -> Floats:
-        """Return the derivatives of the metric by the count of each cell."""
-        table = tables_of(0 * observed, observed, chosen, (1, classes))[0]
-        rates = np.full((classes, classes), np.nan)
+        classes = 2 if x.ndim == 1 else x.shape[1]
+        table = tables_of(0 * codes, codes, chosen, (1, classes))[0]
         if np.isnan(self.of_table(table)):
-            return rates
-        for cell in np.ndindex(classes, classes):
+            return Derivative(np.full(len(codes), np.nan))
+        rates = np.empty_like(table)  # the derivatives by the count of each cell
+        for cell in np.ndindex(table.shape):
             up, down = table.copy(), table.copy()
             up[cell] += STEP
             down[cell] -= STEP
             rates[cell] = (self.of_table(up) - self.of_table(down)) / (2 * STEP)
-        return rates
+        own = rates[codes, chosen]
+        return Derivative(own - own.mean())
 
 
 # ---- the table ----

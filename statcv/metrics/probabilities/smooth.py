@@ -10,26 +10,11 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level, is_whole
 from statcv.errors import MetricError
+from statcv.metrics import inputs
 from statcv.metrics.areas.placements import normal_quantile
-from statcv.metrics.inputs import (
-    Bools,
-    Floats,
-    Ints,
-    binary_probabilities,
-    clusters_of,
-    improper,
-    one_of,
-    vector,
-)
-from statcv.metrics.probabilities.recalibration import (
-    COLLINEAR,
-    fit_logistic,
-    logit_of,
-    no_fit,
-    sandwich,
-    separated,
-    undefined,
-)
+from statcv.metrics.inputs import Bools, Floats, Ints
+from statcv.metrics.probabilities import recalibration
+from statcv.metrics.probabilities.recalibration import logit_of
 from statcv.tables import Printed
 from statcv.words import plural
 
@@ -156,13 +141,13 @@ def calibration_curve(
     ([0.2, 0.47], 0.026)
     """
     check_level(level, MetricError)
-    one_of(smooth, get_args(Smooth), "smooth")
+    inputs.one_of(smooth, get_args(Smooth), "smooth")
     if knots is not None and (
         smooth != "spline" or not is_whole(knots) or knots not in (3, 4, 5)
     ):
         raise MetricError(f"knots={knots!r} must be 3, 4 or 5, with smooth='spline'.")
-    positive, p = binary_probabilities(y, p)
-    codes = None if clusters is None else clusters_of(clusters, p.size)
+    positive, p = inputs.binary_probabilities(y, p)
+    codes = None if clusters is None else inputs.clusters_of(clusters, p.size)
     points = _points(p, at)
     if smooth != "spline":
         return _local_curve(positive, p, points, level, codes, smooth)
@@ -171,10 +156,10 @@ def calibration_curve(
 
 def _points(p: Floats, at: ArrayLike | None) -> Floats:
     if at is None:
-        if improper(p):
+        if inputs.improper(p):
             return np.full(_POINTS, np.nan)
         return np.linspace(p.min(), p.max(), _POINTS)
-    return vector(at, "at")
+    return inputs.vector(at, "at")
 
 
 def _spline_curve(
@@ -219,7 +204,7 @@ def _local_curve(
     span, quadratic = SPANS[smooth], smooth == "loess"
     method, least = f"{smooth}, span {span:.2f}", 3 if quadratic else 2
     weights_at = loess_weights if quadratic else lowess_weights
-    reason = improper(p)
+    reason = inputs.improper(p)
     if not reason and (positive.all() or not positive.any()):
         reason = f"all records are {'positive' if positive.any() else 'negative'}"
     if not reason and (found := len(np.unique(p))) < least:
@@ -459,7 +444,9 @@ def spline_fit(
 ) -> SplineFit:
     """Fit the spline with the knots of `calibration_curve`, or give the reason."""
     none, method = np.empty(0), "restricted cubic spline"
-    if reason := undefined(positive, p) or separated(positive, p):
+    if reason := recalibration.undefined(positive, p) or recalibration.separated(
+        positive, p
+    ):
         return SplineFit(None, none, none, none, method, reason)
     x, few = logit_of(p), min(positive.sum(), (~positive).sum()) < _FEW
     wanted = knots or (3 if few else 4)
@@ -468,10 +455,10 @@ def spline_fit(
         if outer is not None:
             places = np.quantile(x, np.linspace(outer, 1 - outer, count))
         method = f"restricted cubic spline, {count} knots"
-        fit = no_fit(p.size, count, COLLINEAR)
+        fit = recalibration.no_fit(p.size, count, recalibration.COLLINEAR)
         if not (np.diff(places) <= 1e-9 * np.ptp(x)).any():
             columns = restricted_cubic(x, places)
-            fit = fit_logistic(positive, columns, np.zeros(p.size))
+            fit = recalibration.fit_logistic(positive, columns, np.zeros(p.size))
         if not fit.reason:
             break
         reason = reason or f"there is no spline with {wanted} knots: {fit.reason}"
@@ -481,6 +468,6 @@ def spline_fit(
         return SplineFit(None, none, none, none, method, fit.reason)
     covariance = fit.covariance
     if codes is not None:
-        covariance, missing = sandwich(fit, positive, columns, codes)
+        covariance, missing = recalibration.sandwich(fit, positive, columns, codes)
         reason = "; ".join(filter(None, (reason, missing)))
     return SplineFit(fit.linear, fit.beta, covariance, places, method, reason)

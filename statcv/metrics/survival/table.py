@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import described, is_list, is_number
 from statcv.errors import MetricError
+from statcv.metrics.discrimination.ranking import lower_sums
 from statcv.metrics.influence.derivative import Derivative
 from statcv.metrics.inputs import Floats, Ints, real_number
 from statcv.metrics.metric import Metric
@@ -391,10 +392,6 @@ class Concordance:
 def _before(slot: Ints, ranks: Floats | None, values: Floats) -> Floats:
     """Return sums of values over the records in smaller slots, and of smaller rank.
 
-    Slots are compared bit by bit from the highest bit, in rising order of the ranks:
-    among slots that agree so far, one that has the bit is above earlier ones that lack
-    it.
-
     Parameters
     ----------
     slot : numpy.ndarray of int, shape (n,)
@@ -419,32 +416,13 @@ def _before(slot: Ints, ranks: Floats | None, values: Floats) -> Floats:
 def _dominated(place: Ints, order: Ints, values: Floats) -> Floats:
     """Return sums of values over records earlier in the order, at smaller places."""
     sets, n = order.shape
-    size = sets * n
+    begin = np.repeat(np.arange(sets) * n, n)
     if sets > 1:  # one row, in which each set is a block
         values = np.take_along_axis(np.broadcast_to(values, (sets, n)), order, axis=1)
-        values = values.reshape(1, size)
+        values = values.reshape(1, sets * n)
     else:
         values = values[:, order[0]]
-    rank, record = place[order].ravel(), (order + n * np.arange(sets)[:, None]).ravel()
-    begin = np.repeat(np.arange(sets) * n, n)
-    end, position = begin + n, np.arange(size)
-    sums = np.zeros_like(values)
-    for bit in reversed(range(int(place.max()).bit_length())):
-        has = (rank >> bit) & 1 == 1
-        lacking = np.append(0, np.cumsum(~has))
-        weight = np.zeros((len(values), size + 1))
-        np.cumsum(values * ~has, axis=1, out=weight[:, 1:])
-        upper = np.flatnonzero(has)
-        sums[:, upper] += weight[:, upper] - weight[:, begin[upper]]
-        # those that lack the bit come first in each block, in the same order
-        middle = begin + lacking[end] - lacking[begin]
-        before = lacking[:-1] - lacking[begin]
-        moved = np.where(has, middle + position - begin - before, begin + before)
-        begin, end = np.where(has, middle, begin), np.where(has, end, middle)
-        again = np.empty_like(moved)
-        again[moved] = position
-        rank, record, begin, end = (one[again] for one in (rank, record, begin, end))
-        values, sums = values[:, again], sums[:, again]
+    sums = lower_sums(place[order].ravel(), begin, begin + n, values)
     found = np.empty_like(sums)
-    found[:, record] = sums
+    found[:, order.ravel() + begin] = sums
     return found.reshape(-1, n)
