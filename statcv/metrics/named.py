@@ -11,10 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statcv.errors import MetricError, suggestion
-from statcv.metrics.classification.classwise import (
-    outcome_and_prediction,
-    proper_probabilities,
-)
+from statcv.metrics.classification import classwise
 from statcv.metrics.counts import COUNT_METRICS
 from statcv.metrics.custom import get_metric
 from statcv.metrics.influence.table import influence_on_mean
@@ -263,8 +260,8 @@ def ordered_rps(y: ArrayLike, p: ArrayLike) -> float:
 
 def casewise_ordered_rps(y: ArrayLike, p: ArrayLike) -> Floats:
     """Ranked probability score of each record."""
-    codes, p = outcome_and_prediction(y, p)
-    below = np.cumsum(proper_probabilities(p), axis=1)[:, :-1]
+    codes, p = classwise.outcome_and_prediction(y, p)
+    below = np.cumsum(classwise.proper_probabilities(p), axis=1)[:, :-1]
     known = codes[:, None] <= np.arange(below.shape[1])
     return np.asarray(((below - known) ** 2).sum(axis=1))
 

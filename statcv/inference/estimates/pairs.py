@@ -15,14 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv import metrics
 from statcv.inference.scores import Scores, mean_by
-from statcv.metrics import (
-    METRICS,
-    Metric,
-    auroc_by_group,
-    concordance_by_group,
-    ranked_higher,
-)
+from statcv.metrics import METRICS, Metric
 from statcv.metrics.survival.horizon import Known
 
 Floats = NDArray[np.float64]
@@ -143,13 +138,13 @@ def concordant_pairs(scores: Scores, metric: Metric = AUROC) -> ConcordantPairs 
     cell, cells = np.zeros(len(one), dtype=np.intp), 1
     predicted = metric.readable(left.predicted, scores.probabilities)
     if predicted.ndim == 1:
-        won = ranked_higher(predicted[first], predicted[second])
+        won = metrics.ranked_higher(predicted[first], predicted[second])
     else:
         codes = scores.y.astype(np.intp)
         high, low = (codes[left.row[side]] for side in (first, second))
         # Hand and Till: the mean of both classes' probabilities for each pair
-        by_high = ranked_higher(predicted[first, high], predicted[second, high])
-        by_low = ranked_higher(predicted[second, low], predicted[first, low])
+        by_high = metrics.ranked_higher(predicted[first, high], predicted[second, high])
+        by_low = metrics.ranked_higher(predicted[second, low], predicted[first, low])
         won = (by_high + by_low) / 2
         cell = high * (high - 1) // 2 + low
         cells = scores.n_classes * (scores.n_classes - 1) // 2
@@ -254,10 +249,10 @@ def _won(
 ) -> tuple[Floats, Floats]:
     """Return the number of correctly ranked pairs and of all pairs in each group."""
     if metric.pairs == "numbers":
-        area, pairs = concordance_by_group(y, predicted, group, groups)
+        area, pairs = metrics.concordance_by_group(y, predicted, group, groups)
     else:
         # pairs of the two classes in each group
         ones = np.bincount(group, y == 1, groups)
         pairs = ones * (np.bincount(group, None, groups) - ones)
-        area = auroc_by_group(y, predicted, group, groups)
+        area = metrics.auroc_by_group(y, predicted, group, groups)
     return np.where(pairs > 0, pairs * area, 0.0), pairs

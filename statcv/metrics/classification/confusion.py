@@ -17,10 +17,7 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import check_types
 from statcv.errors import MetricError
-from statcv.metrics.classification.classwise import (
-    outcome_and_prediction,
-    predicted_class,
-)
+from statcv.metrics.classification import classwise
 from statcv.metrics.inputs import Floats, Ints, one_of
 
 
@@ -147,9 +144,9 @@ def _tables(
 
     All counts of a group are NaN if a prediction or threshold is.
     """
-    codes, p = outcome_and_prediction(y, p)
+    codes, p = classwise.outcome_and_prediction(y, p)
     classes = 2 if p.ndim == 1 else p.shape[1]
-    chosen = predicted_class(p, threshold)
+    chosen = classwise.predicted_class(p, threshold)
     known = ~np.isnan(chosen)
     sides = codes[known], chosen[known].astype(np.intp)
     tables = tables_of(group[known], *sides, (groups, classes))
