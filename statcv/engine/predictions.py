@@ -108,9 +108,7 @@ class Part:
             chosen=listed(parts, "chosen"),
             curves=listed(parts, "curves"),
             linear=joined_fits([part.linear for part in parts]),
-            decided=joined_where_known([part.decided for part in parts]),
-            corrected=joined_where_known([part.corrected for part in parts]),
-            unstable=joined_where_known([part.unstable for part in parts]),
+            **{name: joined_where_known(parts, name) for name in OPTIONAL},
         )
 
 
@@ -249,10 +247,10 @@ class Held(Printed):
         return total / times.reshape(-1, *[1] * (total.ndim - 1))
 
 
-def joined_where_known(parts: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
-    """Concatenate the arrays of all parts; None if a part has none."""
-    known = [part for part in parts if part is not None]
-    return np.concatenate(known) if len(known) == len(parts) else None
+def joined_where_known(parts: Sequence[Part], name: str) -> Any:
+    """Concatenate an array of all parts; None if a part has none."""
+    every = [getattr(part, name) for part in parts]
+    return None if any(one is None for one in every) else np.concatenate(every)
 
 
 def _joined(arrays: list[NDArray[Any]]) -> NDArray[Any]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError, suggestion
 from statcv.metrics.classification import classwise
@@ -41,42 +41,7 @@ OF_TIMES = (
 OF_KINDS = frozenset((*OF_TIMES, *OF_ORDER, *COUNT_METRICS))
 
 
-class Named(Hashable, Protocol):
-    """An outcome, as :class:`statcv.formula.Outcome` is one."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def kind(self) -> str:
-        """Its kind."""
-
-    @property
-    def y(self) -> NDArray[np.generic]:
-        """The coded outcome of all records."""
-
-    @property
-    def distribution(self) -> str:
-        """The distribution of its counts, if it is one."""
-
-    @property
-    def levels(self) -> tuple[Any, ...]:
-        """The labels of its classes."""
-
-    @property
-    def ordered(self) -> bool:
-        """Whether its classes have an order."""
-
-    @property
-    def horizons(self) -> tuple[float, ...]:
-        """The times by which risks are predicted."""
-
-    @property
-    def censoring(self) -> str:
-        """Whether censoring weights are from "all" records, or "training" sets."""
-
-
+Named = Any  # an outcome, as statcv.formula.Outcome is one, which is hashable
 OF_MEANS = ("poisson_deviance", "slope_counts", "oe_counts")
 
 

@@ -81,7 +81,7 @@ def share_by_record(scores: Scores, metric: Metric, how: str) -> Floats:
     n = len(scores.y)
     times = np.bincount(row, None, n)
     sizes = np.diff([*first, len(row)])
-    if len(first) == 1 or not np.isfinite(loss).all() or _alike(row, first, sizes):
+    if len(first) == 1 or not np.isfinite(loss).all():
         with np.errstate(invalid="ignore"):
             return np.asarray(np.bincount(row, loss, n) / times)
     # cells of other sizes weigh their records by 1 / (records × cells)
@@ -90,16 +90,6 @@ def share_by_record(scores: Scores, metric: Metric, how: str) -> Floats:
     moved = np.bincount(row, (loss - np.repeat(means, sizes)) * weight, n)
     shares = means.mean() + np.count_nonzero(times) * moved
     return np.where(times > 0, shares, np.nan)
-
-
-def _alike(
-    row: NDArray[np.intp], first: NDArray[np.intp], sizes: NDArray[np.intp]
-) -> bool:
-    """Return whether all cells hold the same records."""
-    if np.ptp(sizes):
-        return False
-    cells = np.sort(row.reshape(len(first), -1), axis=1)
-    return bool((cells == cells[0]).all())
 
 
 Floats = NDArray[np.float64]
@@ -252,12 +242,17 @@ def pooled_part(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> Read
     if not (scores.overlapping or scores.apart):
         return part(scores, metric, where)
     rows, predicted = scores.by_record(where, metric.rank)
-    more = {
-        name: mean_by(scores.row[where], one[where])[1]
-        for name, one in scores.besides(metric).items()
-    }
     read = readable(scores, metric, predicted)
+    more = means_beside(scores, metric, where)
     return ReadPart(rows, scores.y[rows], read, more)
+
+
+def means_beside(
+    scores: Scores, metric: Metric, where: NDArray[np.intp]
+) -> dict[str, Floats]:
+    """Return by record the means of what else a metric takes of each prediction."""
+    row, more = scores.row[where], scores.besides(metric)
+    return {name: mean_by(row, one[where])[1] for name, one in more.items()}
 
 
 def by_group(

@@ -123,12 +123,12 @@ def distinct_permutations(clusters: Numbers, y: NDArray[np.generic]) -> float:
 
 def few_permutations(plan: FoldPlan, y: NDArray[np.generic]) -> float:
     """Count the distinct permutations among clusters; infinite unless they are few."""
-    exchanged = exchanged_clusters(plan, y)
-    if exchanged is not None:
-        own = _by_cluster(exchanged, y)
-        count = distinct_permutations(np.arange(len(own)), own)
-        return count if count < FEW else math.inf
-    clusters = permuted_clusters(plan, y)
+    clusters = exchanged_clusters(plan, y)
+    if clusters is not None:
+        y = _by_cluster(clusters, y)
+        clusters = np.arange(len(y))
+    else:
+        clusters = permuted_clusters(plan, y)
     count = math.inf if clusters is None else distinct_permutations(clusters, y)
     return count if count < FEW else math.inf
 
