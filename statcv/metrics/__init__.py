@@ -47,13 +47,13 @@ from statcv.metrics.discrimination.bands import roc_band as roc_band
 from statcv.metrics.discrimination.bands import roc_difference as roc_difference
 from statcv.metrics.discrimination.curves import PrCurve as PrCurve
 from statcv.metrics.discrimination.curves import RocCurve as RocCurve
+from statcv.metrics.discrimination.curves import auprc as auprc
 from statcv.metrics.discrimination.curves import partial_auroc as partial_auroc
 from statcv.metrics.discrimination.curves import pr_curve as pr_curve
 from statcv.metrics.discrimination.curves import roc_curve as roc_curve
 from statcv.metrics.discrimination.paired_roc import PairedRoc as PairedRoc
 from statcv.metrics.discrimination.paired_roc import paired_roc as paired_roc
 from statcv.metrics.discrimination.paired_roc import paired_roc_band as paired_roc_band
-from statcv.metrics.discrimination.precision_recall import auprc as auprc
 from statcv.metrics.discrimination.ranking import auroc as auroc
 from statcv.metrics.discrimination.ranking import auroc_by_group as auroc_by_group
 from statcv.metrics.discrimination.ranking import auroc_by_weight as auroc_by_weight

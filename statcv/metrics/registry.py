@@ -13,7 +13,7 @@ from statcv.arguments import check_types, one_of
 from statcv.errors import MetricError
 from statcv.metrics import numeric
 from statcv.metrics.classification import classwise, decision
-from statcv.metrics.discrimination import precision_recall, ranking
+from statcv.metrics.discrimination import curves, ranking
 from statcv.metrics.influence.table import (
     influence_on_mean,
     influence_on_table,
@@ -64,7 +64,7 @@ def f1_micro(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
 
 # where functions are found by the names of their metrics, or what is found instead
 _HOMES = (
-    *(ranking, precision_recall, classwise, brier_terms),
+    *(ranking, curves, classwise, brier_terms),
     *(calibration_measures, distances, numeric, sys.modules[__name__]),
 )
 _FUNCTIONS: dict[str, Function] = {
