@@ -16,6 +16,7 @@ from statcv.errors import FitError, MetricError, OutcomeError, SchemeError, Work
 from statcv.models.batched import fit_all_folds, permuted_folds
 from statcv.models.thresholds import NAME
 from statcv.models.tuning import chosen_table
+from statcv.numeric.arrays import Numbers
 
 OF_THE_OUTCOME = (OutcomeError, SchemeError, FitError, MetricError)
 
@@ -33,7 +34,7 @@ class OutcomePermutations:
         otherwise they stay with the records.
     """
 
-    places: NDArray[np.intp]
+    places: Numbers
     with_plan: bool
 
     def __len__(self) -> int:
@@ -91,7 +92,7 @@ def _together(
     if fitted is None:
         return None
 
-    def predict(rows: NDArray[np.intp], fits: NDArray[np.intp]) -> Floats:
+    def predict(rows: Numbers, fits: Numbers) -> Floats:
         number = np.repeat(np.arange(times), len(rows))
         many = np.tile(rows, times)
         if places is not None:

@@ -17,14 +17,14 @@ from statcv.metrics.classification.classwise import predicted_as
 from statcv.models.batched import Computed, joined_coefficients
 from statcv.models.linear_fits import LinearFits, joined_fits
 from statcv.models.tuning import chosen_table
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.tables import Printed, Said, heading_of
 
-Floats = NDArray[np.float64]
 Curves = Mapping[str, Floats]
 ALL = ("predicted", "partner_predicted", "converged", "separated", "seconds")
 OPTIONAL = ("decided", "corrected", "unstable")
 AS_THEY_ARE = ("probabilities", "curves", "linear")
-Absent = dict[tuple[str, Any], tuple[list[int], NDArray[np.intp]]]
+Absent = dict[tuple[str, Any], tuple[list[int], Numbers]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +61,8 @@ class Part:
     fits: range
     predicted: Floats
     partner_predicted: Floats
-    converged: NDArray[np.bool_]
-    separated: NDArray[np.bool_]
+    converged: Bools
+    separated: Bools
     seconds: Floats
     probabilities: bool
     names: tuple[str, ...] = ()
@@ -71,8 +71,8 @@ class Part:
     curves: Sequence[Curves] | None = None
     linear: LinearFits | None = None
     decided: Floats | None = None
-    corrected: NDArray[np.bool_] | None = None
-    unstable: NDArray[np.intp] | None = None
+    corrected: Bools | None = None
+    unstable: Numbers | None = None
 
     @classmethod
     def averaged(cls, parts: Sequence[Part]) -> Part:
@@ -163,14 +163,14 @@ class Held(Printed):
         As ``absent``, for records that are not held out because their level is absent.
     """
 
-    fit: NDArray[np.intp]
-    row: NDArray[np.intp]
+    fit: Numbers
+    row: Numbers
     predicted: Floats
-    partner_fit: NDArray[np.intp]
-    partner_row: NDArray[np.intp]
+    partner_fit: Numbers
+    partner_row: Numbers
     partner_predicted: Floats
-    converged: NDArray[np.bool_]
-    separated: NDArray[np.bool_]
+    converged: Bools
+    separated: Bools
     seconds: Floats
     probabilities: bool
     names: tuple[str, ...]
@@ -180,8 +180,8 @@ class Held(Printed):
     curves: Sequence[Curves] | None = None
     linear: LinearFits | None = None
     decided: Floats | None = None
-    corrected: NDArray[np.bool_] | None = None
-    unstable: NDArray[np.intp] | None = None
+    corrected: Bools | None = None
+    unstable: Numbers | None = None
     omitted: Absent = field(default_factory=dict)
 
     @classmethod
@@ -222,9 +222,9 @@ class Held(Printed):
         return predicted_as(self.predicted, 0.5 if self.probabilities else 0.0)
 
     @property
-    def decided_otherwise(self) -> NDArray[np.bool_]:
+    def decided_otherwise(self) -> Bools:
         """Which of the predictions the fits themselves do not cut at one half."""
-        off: NDArray[np.bool_] = np.asarray(self.by_half != self.decided)
+        off: Bools = np.asarray(self.by_half != self.decided)
         return np.asarray(off if off.ndim == 1 else off.any(axis=1))
 
     @cached_property

@@ -54,12 +54,12 @@ def _of_brier(classes: int) -> tuple[float, float]:
 
 def f1_macro(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     """Mean over classes of the F1 score of each."""
-    return classwise.f1(y, p, threshold, average="macro")
+    return float(classwise.f1(y, p, threshold, average="macro"))
 
 
 def f1_micro(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     """F1 score of the records of all classes together, which is the accuracy."""
-    return classwise.f1(y, p, threshold, average="micro")
+    return float(classwise.f1(y, p, threshold, average="micro"))
 
 
 # where functions are found by the names of their metrics, or what is found instead

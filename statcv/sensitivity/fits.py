@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.engine import Held, Setup
 from statcv.formula import Learnt
@@ -17,6 +16,7 @@ from statcv.models.batched import CELLS, strata_shares
 from statcv.models.linear_fits import LinearFits
 from statcv.models.selection import regression_of
 from statcv.models.thresholds import training_times
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.sensitivity.hazards import cox_reference
 from statcv.sensitivity.reference import (
     Reference,
@@ -24,9 +24,6 @@ from statcv.sensitivity.reference import (
     ordered_reference,
     records_reference,
 )
-
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
 
 BLOCK = 16 * CELLS  # linear predictors of some fits for all records
 SAME = 1e-12  # sd, relative to the largest linear predictor, of those that all tie

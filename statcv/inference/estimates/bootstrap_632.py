@@ -20,9 +20,8 @@ from statcv.inference.estimates.values import casewise_by_record, values_by_spli
 from statcv.inference.intervals.interval import Interval
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+from statcv.numeric.arrays import Floats
 from statcv.tables import Printed
-
-Floats = NDArray[np.float64]
 
 DRAWN = 0.632  # the share of the records that a bootstrap sample contains
 MOST = 250_000  # the largest number of pairs of an outcome and a prediction

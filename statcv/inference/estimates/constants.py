@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv import models
 from statcv.engine import Held, Setup
@@ -14,8 +13,7 @@ from statcv.folds import FoldPlan
 from statcv.inference.scores import Scores
 from statcv.models.likelihood import Likelihood
 from statcv.models.thresholds import RULES, Thresholded, best_thresholds
-
-Floats = NDArray[np.float64]
+from statcv.numeric.arrays import Floats, Numbers
 
 ROUNDING = 1e-9  # differences of predictions up to this are rounding error
 SHARE, RECORDS = 0.05, 2000  # limits to the extra fits: their share, or their records
@@ -73,7 +71,7 @@ class Constants:
         return self._scored(scores, (self.by_split + shift)[split], split)
 
     def _scored(
-        self, scores: Scores, constants: Floats, fit: NDArray[np.intp], **more: Floats
+        self, scores: Scores, constants: Floats, fit: Numbers, **more: Floats
     ) -> Scores:
         """Return the scores with constants, and with what else these fits chose."""
         cuts, spread = scores.given_threshold, scores.of_training

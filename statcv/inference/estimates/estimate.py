@@ -15,7 +15,6 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.arguments import check_level
 from statcv.errors import MetricError, suggestion
@@ -38,6 +37,7 @@ from statcv.inference.intervals.methods import (
 from statcv.inference.intervals.request import IntervalRequest
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric, is_listed
+from statcv.numeric.arrays import Floats
 from statcv.words import plural, with_limits
 
 
@@ -216,7 +216,6 @@ IN_SAMPLES = {
     "influence": "; each pair of a sample counts for both of its records, which adds "
     "to the width",
 }
-Floats = NDArray[np.float64]
 
 
 def estimate(

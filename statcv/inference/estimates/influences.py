@@ -25,9 +25,8 @@ from statcv.inference.estimates.values import (
 from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
 from statcv.metrics.influence.derivative import Derivative, Placements
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.sensitivity import Sensitivity
-
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,8 +273,6 @@ class PooledRepeat:
         return metric.derive(self.y, read, **self.besides(metric))
 
 
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
 Ranked = tuple[Numbers, NDArray[Any], Floats]
 
 TINY = 1e-9  # kurtosis beyond that of two equal values

@@ -19,9 +19,7 @@ from statcv import metrics
 from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import METRICS, Metric
 from statcv.metrics.survival.horizon import Known
-
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
+from statcv.numeric.arrays import Bools, Floats, Numbers
 
 MOST_PAIRS = 2_000_000  # the most that are listed one by one
 AUROC = METRICS["auroc"]
@@ -240,7 +238,7 @@ def _sums(repeat: Numbers, values: Floats) -> Floats:
     return np.asarray(np.bincount(repeat, values), dtype=float)
 
 
-def _known(y: NDArray[Any], metric: Metric) -> NDArray[np.bool_]:
+def _known(y: NDArray[Any], metric: Metric) -> Bools:
     return np.ones(len(y), dtype=bool) if metric.pairs == "numbers" else y >= 0
 
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.inference.intervals import interval
 from statcv.inference.scores import LeftOut, Scores
 from statcv.metrics.probabilities import paired_slope
-
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
+from statcv.numeric.arrays import Floats, Numbers
 
 MOST_PAIRS = 5_000_000  # the most in a repeat, including pairs of the same class
 

@@ -24,13 +24,12 @@ from statcv.inference.intervals.interval import Interval, symmetric
 from statcv.inference.refits import refitting
 from statcv.inference.scores import Scores, clusters_of
 from statcv.metrics import Metric
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.tables import Printed
 
 if TYPE_CHECKING:
     from statcv.inference.intervals.request import IntervalRequest
 
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
 
 MOST_FITS = 2_000_000
 LEAST = 1e-24  # variance; anything smaller is rounding error

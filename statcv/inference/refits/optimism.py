@@ -32,6 +32,7 @@ from statcv.inference.refits.resampling import (
 from statcv.metrics import Metric
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.probabilities.distances import DISTANCES
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.tables import Table, shown_frame
 from statcv.words import stored_rows
 
@@ -171,8 +172,7 @@ def _table(corrected: Sequence[OptimismCorrected]) -> Table:
     )
 
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
+Rows = Numbers
 
 Counts = NDArray[np.int32]
 Cut = float | Floats | None  # one threshold, or one for each record

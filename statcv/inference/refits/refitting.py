@@ -21,10 +21,9 @@ from statcv.metrics import Metric
 from statcv.models import theta_of
 from statcv.models.batched import Folds
 from statcv.models.thresholds import NAME, deciding
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.numeric.survival import RiskSets
 from statcv.sensitivity import Sensitivity
-
-Numbers = NDArray[np.intp]
 
 
 def without_equals(plan: FoldPlan, how: str, y: NDArray[np.generic]) -> FoldPlan:
@@ -140,7 +139,6 @@ def balanced_pairs(
 
 # ---- a metric with records deleted and everything refitted ----
 
-Floats = NDArray[np.float64]
 
 PREDICTIONS = 2**20  # predictions in a batch of fits
 

@@ -26,6 +26,7 @@ from statcv.inference.refits.refitting import scores_of
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.models.batched import strata_shares
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.tables import Printed
 from statcv.words import plural, stated
 
@@ -145,12 +146,8 @@ def few_permutations_caveat(plan: FoldPlan, y: NDArray[np.generic]) -> str:
     )
 
 
-Numbers = NDArray[np.intp]
-
-
 # ---- a metric when the outcome is unrelated to the predictors ----
 
-Floats = NDArray[np.float64]
 
 PREDICTIONS = 2**20  # predictions in a batch of permutations
 WORK = 2**30  # multiplications in an iteration of a batch of permutations

@@ -157,8 +157,8 @@ def delong_test(
     ends = areas.symmetric_limits(float(estimate), float(se), level, df=known)
     lower, upper = np.clip(ends, -1, 1)
     p = areas.tail(statistic, known, "two-sided")
-    numbers = map(float, (estimate, area_a, area_b, se, statistic, p, lower, upper))
-    return DeLongTest(*numbers, level, reason, float(df))
+    numbers = np.array([estimate, area_a, area_b, se, statistic, p, lower, upper])
+    return DeLongTest(*numbers.tolist(), level, reason, float(df))
 
 
 SAME_EVERYWHERE = (

@@ -270,9 +270,9 @@ class DerivativeOfTable:
         """Return the derivatives."""
         codes = y.astype(np.intp)
         chosen = predicted_class(x, 0.5 if threshold is None else threshold)
-        chosen = np.nan_to_num(chosen).astype(np.intp)
+        cells = codes, np.nan_to_num(chosen).astype(np.intp)
         classes = 2 if x.ndim == 1 else x.shape[1]
-        table = tables_of(0 * codes, codes, chosen, (1, classes))[0]
+        table = tables_of(0 * codes, *cells, (1, classes))[0]
         if np.isnan(self.of_table(table)):
             return Derivative(np.full(len(codes), np.nan))
         rates = np.empty_like(table)  # the derivatives by the count of each cell
@@ -281,7 +281,7 @@ class DerivativeOfTable:
             up[cell] += STEP
             down[cell] -= STEP
             rates[cell] = (self.of_table(up) - self.of_table(down)) / (2 * STEP)
-        own = rates[codes, chosen]
+        own = rates[cells]
         return Derivative(own - own.mean())
 
 

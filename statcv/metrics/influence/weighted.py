@@ -278,7 +278,10 @@ def _by_value(positive: NDArray[np.bool_], x: Floats, weights: Floats) -> Counts
         weights = np.take_along_axis(np.broadcast_to(weights, (sets, n)), order, axis=1)
     cell = (place + values * np.arange(sets)[:, None]).ravel()
     sides = (np.broadcast_to(weights * some, (sets, n)) for some in (ones, ~ones))
-    high, low = (np.bincount(cell, own.ravel(), sets * values) for own in sides)
+    high, low = (
+        np.asarray(np.bincount(cell, own.ravel(), sets * values), dtype=float)
+        for own in sides
+    )
     return CountsByValue(high, low, values * np.arange(sets + 1))
 
 
