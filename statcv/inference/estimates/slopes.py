@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from statcv.inference.estimates.pairs import compared_fits
 from statcv.inference.intervals import interval
 from statcv.inference.scores import LeftOut, Scores
 from statcv.metrics.probabilities import paired_slope
@@ -49,10 +50,7 @@ def slope_pairs(scores: Scores) -> list[SlopePairs]:
     scores : Scores
         The held-out predictions.
     """
-    left = scores.left
-    if not scores.pairwise:  # as if each fold were one fit
-        held = np.ones(len(scores.row), dtype=bool)
-        left = LeftOut(scores.split, scores.row, scores.predicted, held, scores.repeat)
+    left = compared_fits(scores)
     repeats = int(left.repeat.max(initial=-1)) + 1
     first = np.searchsorted(left.repeat, np.arange(repeats + 1))
     return [

@@ -117,12 +117,26 @@ def _values_by_repeat(scores: Scores, metric: Metric, how: str) -> Floats:
     if how == "paired":
         return paired_values(scores, metric)
     # the mean over the folds of each repeat in which the metric has a value
-    values = values_by_split(scores, metric)
-    known, repeats = ~np.isnan(values), len(scores.by_repeat)
-    repeat = np.unique(scores.repeat, return_inverse=True)[1][known]
-    total = np.bincount(repeat, values[known], repeats)
+    repeat = np.unique(scores.repeat, return_inverse=True)[1]
+    return means_of_known(values_by_split(scores, metric), repeat)
+
+
+def means_of_known(values: Floats, group: Numbers) -> Floats:
+    """Return the mean of the values of each group that are not NaN; NaN of none.
+
+    >>> means_of_known(np.array([1.0, np.nan, 3.0, np.nan]), np.array([0, 0, 0, 1]))
+    array([ 2., nan])
+    """
+    known, groups = ~np.isnan(values), int(group.max(initial=-1)) + 1
+    total = np.bincount(group[known], values[known], groups)
     with np.errstate(invalid="ignore"):
-        return np.asarray(total / np.bincount(repeat, None, repeats))
+        return np.asarray(total / np.bincount(group[known], None, groups))
+
+
+def mean_of_known(values: Floats) -> float:
+    """Return the mean of the values that are not NaN; NaN of none."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else np.nan
 
 
 def know_values(scores: Scores, asked: Sequence[tuple[Metric, str]]) -> None:

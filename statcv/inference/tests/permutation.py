@@ -21,7 +21,11 @@ from statcv.arguments import PERMUTATION
 from statcv.engine import run_permuted
 from statcv.folds import SCHEMES, FoldPlan, Ragged
 from statcv.formula import Design
-from statcv.inference.estimates.values import beside_itself, values_by_repeat
+from statcv.inference.estimates.values import (
+    beside_itself,
+    means_of_known,
+    values_by_repeat,
+)
 from statcv.inference.refits.refitting import scores_of
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
@@ -265,11 +269,10 @@ def _values(parts: Sequence[Scores], wanted: Sequence[tuple[Metric, str]]) -> Fl
         }
         parts = [beside_itself(first, len(parts), **differing)]
     for place, (metric, how) in enumerate(wanted):
-        found = [values_by_repeat(scores, metric, how) for scores in parts]
-        table = np.concatenate(found).reshape(values.shape[1], -1)
-        known = ~np.isnan(table)
-        with np.errstate(invalid="ignore"):
-            values[place] = np.where(known, table, 0).sum(axis=1) / known.sum(axis=1)
+        found = np.concatenate([values_by_repeat(one, metric, how) for one in parts])
+        times = values.shape[1]
+        number = np.repeat(np.arange(times), len(found) // times)
+        values[place] = means_of_known(found, number)
     return values
 
 
