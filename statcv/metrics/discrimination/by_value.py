@@ -82,8 +82,7 @@ class CountsByValue:
             self.zeros, zeros
         )
         true = above + self.ones
-        found = true + false + self.zeros
-        height = np.divide(true, found, out=np.zeros_like(true), where=found > 0)
+        height = true / (true + false + self.zeros)
         if method == "trapezoid":  # with the precision at the next larger value
             before = np.append(height[1:], 1.0)
             before[self.bounds[1:][self.bounds[1:] > 0] - 1] = 1.0

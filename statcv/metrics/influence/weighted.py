@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.metrics.classification.classwise import tables_of
-from statcv.metrics.discrimination.by_value import CountsByValue
 from statcv.metrics.inputs import Floats
 
 Outcomes = NDArray[Any]
@@ -251,16 +250,25 @@ class WeightedTable:
 
 def auroc(y: Outcomes, x: Floats, weights: Floats) -> Floats:
     """Return the area under the ROC curve: the weighted share of pairs ranked right."""
-    return _by_value(y == 1, x, weights).roc_areas()
+    high, low = _by_value(y == 1, x, weights)
+    below = np.cumsum(low, axis=1) - low / 2
+    with np.errstate(invalid="ignore"):
+        pairs = high.sum(axis=1) * low.sum(axis=1)
+        return np.asarray((high * below).sum(axis=1) / pairs)
 
 
 def average_precision(y: Outcomes, x: Floats, weights: Floats) -> Floats:
     """Return the average precision, which other areas under the curve vary like."""
-    return _by_value(y == 1, x, weights).pr_areas("average_precision")
+    high, low = (np.flip(one, axis=1) for one in _by_value(y == 1, x, weights))
+    found, false = np.cumsum(high, axis=1), np.cumsum(low, axis=1)
+    precision = np.zeros_like(found)
+    np.divide(found, found + false, out=precision, where=high > 0)
+    with np.errstate(invalid="ignore"):
+        return np.asarray((high * precision).sum(axis=1) / high.sum(axis=1))
 
 
-def _by_value(positive: NDArray[np.bool_], x: Floats, weights: Floats) -> CountsByValue:
-    """Return the weights of both classes by prediction, in rising order in each set.
+def _by_value(positive: NDArray[np.bool_], x: Floats, weights: Floats) -> list[Floats]:
+    """Return the weights of both classes by prediction, in rising order, (m, values).
 
     Many predictions are counted in bins, which is ten times as fast as sorting them.
     """
@@ -278,11 +286,8 @@ def _by_value(positive: NDArray[np.bool_], x: Floats, weights: Floats) -> Counts
         weights = np.take_along_axis(np.broadcast_to(weights, (sets, n)), order, axis=1)
     cell = (place + values * np.arange(sets)[:, None]).ravel()
     sides = (np.broadcast_to(weights * some, (sets, n)) for some in (ones, ~ones))
-    high, low = (
-        np.asarray(np.bincount(cell, own.ravel(), sets * values), dtype=float)
-        for own in sides
-    )
-    return CountsByValue(high, low, values * np.arange(sets + 1))
+    sums = (np.bincount(cell, own.ravel(), sets * values) for own in sides)
+    return [np.asarray(one, dtype=float).reshape(sets, values) for one in sums]
 
 
 def auroc_hand_till(y: Outcomes, x: Floats, weights: Floats) -> Floats:
