@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.engine.parallel import one_thread, own_threads
-from statcv.engine.predictions import Floats, Held, Part
+from statcv.engine.predictions import Held, Part
 from statcv.engine.run import run_quietly
 from statcv.engine.setup import Setup, with_matrices
 from statcv.errors import FitError, MetricError, OutcomeError, SchemeError, WorkerError
 from statcv.models.batched import fit_all_folds, permuted_folds
 from statcv.models.thresholds import NAME
 from statcv.models.tuning import chosen_table
-from statcv.numeric.arrays import Numbers
+from statcv.numeric.arrays import Floats, Numbers
 
 OF_THE_OUTCOME = (OutcomeError, SchemeError, FitError, MetricError)
 

@@ -155,10 +155,10 @@ def delong_test(
         warn_degenerate(f"the areas {area_a:.6g} and {area_b:.6g} differ")
     known = df if np.isfinite(df) else np.nan
     ends = areas.symmetric_limits(float(estimate), float(se), level, df=known)
-    lower, upper = np.clip(ends, -1, 1)
+    lower, upper = map(float, np.clip(ends, -1, 1))
     p = areas.tail(statistic, known, "two-sided")
-    numbers = np.array([estimate, area_a, area_b, se, statistic, p, lower, upper])
-    return DeLongTest(*numbers.tolist(), level, reason, float(df))
+    shown = float(estimate), float(area_a), float(area_b), float(se), statistic
+    return DeLongTest(*shown, p, lower, upper, level, reason, float(df))
 
 
 SAME_EVERYWHERE = (
