@@ -11,7 +11,8 @@ import re
 import uuid
 import warnings
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -125,25 +126,19 @@ def write_whole(path: Path, content: bytes, mode: int = 0o666) -> None:
     The file has the permissions of `mode` that the process's umask leaves.
     """
     for tries_left in reversed(range(TRIES)):
+        draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
         try:
-            _write_whole(path, content, mode)
+            with open(draft, "wb", opener=partial(os.open, mode=mode)) as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(draft, path)
+            break
         except FileNotFoundError:
             if not tries_left or not path.parent.is_dir():
                 raise
-        else:
-            return
-
-
-def _write_whole(path: Path, content: bytes, mode: int) -> None:
-    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        with open(draft, "wb", opener=partial(os.open, mode=mode)) as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
+        finally:
+            draft.unlink(missing_ok=True)
     if os.name == "posix":  # the name too has to reach the disk
         folder = os.open(path.parent, os.O_RDONLY)
         try:
@@ -206,10 +201,8 @@ class Checkpoint:
                 f"the checkpoint {str(path)!r} is of another call: {said}. Give "
                 "another directory, or delete this one."
             )
-        try:
+        with _writing(path):
             remove_drafts(path)
-        except OSError as error:
-            raise _unwritable(path, error) from error
         return cls(path, digest_of(here), setup.plan.n_fits)
 
     def read(self, ranges: Sequence[range]) -> dict[range, Part]:
@@ -246,10 +239,8 @@ class Checkpoint:
         width = len(str(self.fits))
         numbers = f"{part.fits.start:0{width}}-{part.fits.stop:0{width}}"
         path = self.directory / f"fits-{numbers}.{digest(content)}.npz"
-        try:
+        with _writing(self.directory):
             write_whole(path, content)
-        except OSError as error:
-            raise _unwritable(self.directory, error) from error
 
     def told(self, ranges: Sequence[range]) -> str:
         """Say what an interrupted run leaves behind: the fits already in files."""
@@ -288,7 +279,7 @@ def _path(directory: Any) -> Path:
 def _begin(path: Path, identity: Mapping[str, Any]) -> None:
     """Create the directory, or take an empty one, and record the call it belongs to."""
     text = json.dumps(identity, indent=2, ensure_ascii=False)
-    try:
+    with _writing(path):
         path.mkdir(parents=True, exist_ok=True)
         if any(not file.name.startswith(".") for file in path.iterdir()):
             raise CheckpointError(
@@ -296,35 +287,34 @@ def _begin(path: Path, identity: Mapping[str, Any]) -> None:
                 "directory."
             )
         write_whole(path / CALL, f"{text}\n".encode())
-    except OSError as error:
-        raise _unwritable(path, error) from error
 
 
 def _read_call(path: Path) -> dict[str, Any] | None:
     file = path / CALL
-    try:
-        there = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    except ValueError as error:
-        raise _not_ours(file) from error
+    there: Any = None
+    with _writing(path):
+        try:
+            there = json.loads(file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except ValueError:  # not JSON
+            pass
     if not isinstance(there, dict) or "versions" not in there:
-        raise _not_ours(file)
+        raise CheckpointError(
+            f"{str(file)!r} was not written by statcv; give another directory."
+        )
     return there
 
 
-def _not_ours(file: Path) -> CheckpointError:
-    return CheckpointError(
-        f"{str(file)!r} was not written by statcv; give another directory."
-    )
-
-
-def _unwritable(path: Path, error: OSError) -> CheckpointError:
-    return CheckpointError(
-        f"nothing can be kept in the checkpoint {str(path)!r} ({reason(error)})."
-    )
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Say that nothing can be kept in a directory, and why, if that fails."""
+    try:
+        yield
+    except OSError as error:
+        raise CheckpointError(
+            f"nothing can be kept in the checkpoint {str(path)!r} ({reason(error)})."
+        ) from error
 
 
 # ---- the identity of a run ----
@@ -358,8 +348,7 @@ def digest_of(identity: Mapping[str, Any]) -> str:
     >>> digest_of({"seed": 1, "fits": 2}) == digest_of({"fits": 2, "seed": 1})
     True
     """
-    text = json.dumps(identity, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return digest(json.dumps(identity, sort_keys=True).encode())
 
 
 def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:

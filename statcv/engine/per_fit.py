@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from statcv.engine.fit_messages import check_training_sets, naming, where
 from statcv.engine.parallel import check_jobs, do_tasks
-from statcv.engine.predictions import Floats
 from statcv.engine.setup import Setup
 from statcv.models import Fit, TrainingSet
+from statcv.numeric.arrays import Floats
 
 Read = TypeVar("Read")
 

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.engine.parallel import one_thread, own_threads
-from statcv.engine.predictions import Floats, Held, Part
+from statcv.engine.predictions import Held, Part
 from statcv.engine.run import run_quietly
 from statcv.engine.setup import Setup, with_matrices
 from statcv.errors import FitError, MetricError, OutcomeError, SchemeError, WorkerError
 from statcv.models.batched import fit_all_folds, permuted_folds
 from statcv.models.thresholds import NAME
 from statcv.models.tuning import chosen_table
+from statcv.numeric.arrays import Floats, Numbers
 
 OF_THE_OUTCOME = (OutcomeError, SchemeError, FitError, MetricError)
 
@@ -33,7 +34,7 @@ class OutcomePermutations:
         otherwise they stay with the records.
     """
 
-    places: NDArray[np.intp]
+    places: Numbers
     with_plan: bool
 
     def __len__(self) -> int:
@@ -91,7 +92,7 @@ def _together(
     if fitted is None:
         return None
 
-    def predict(rows: NDArray[np.intp], fits: NDArray[np.intp]) -> Floats:
+    def predict(rows: Numbers, fits: Numbers) -> Floats:
         number = np.repeat(np.arange(times), len(rows))
         many = np.tile(rows, times)
         if places is not None:

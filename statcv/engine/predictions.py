@@ -17,14 +17,14 @@ from statcv.metrics.classification.classwise import predicted_as
 from statcv.models.batched import Computed, joined_coefficients
 from statcv.models.linear_fits import LinearFits, joined_fits
 from statcv.models.tuning import chosen_table
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.tables import Printed, Said, heading_of
 
-Floats = NDArray[np.float64]
 Curves = Mapping[str, Floats]
 ALL = ("predicted", "partner_predicted", "converged", "separated", "seconds")
 OPTIONAL = ("decided", "corrected", "unstable")
 AS_THEY_ARE = ("probabilities", "curves", "linear")
-Absent = dict[tuple[str, Any], tuple[list[int], NDArray[np.intp]]]
+Absent = dict[tuple[str, Any], tuple[list[int], Numbers]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +61,8 @@ class Part:
     fits: range
     predicted: Floats
     partner_predicted: Floats
-    converged: NDArray[np.bool_]
-    separated: NDArray[np.bool_]
+    converged: Bools
+    separated: Bools
     seconds: Floats
     probabilities: bool
     names: tuple[str, ...] = ()
@@ -71,8 +71,8 @@ class Part:
     curves: Sequence[Curves] | None = None
     linear: LinearFits | None = None
     decided: Floats | None = None
-    corrected: NDArray[np.bool_] | None = None
-    unstable: NDArray[np.intp] | None = None
+    corrected: Bools | None = None
+    unstable: Numbers | None = None
 
     @classmethod
     def averaged(cls, parts: Sequence[Part]) -> Part:
@@ -108,9 +108,7 @@ class Part:
             chosen=listed(parts, "chosen"),
             curves=listed(parts, "curves"),
             linear=joined_fits([part.linear for part in parts]),
-            decided=joined_where_known([part.decided for part in parts]),
-            corrected=joined_where_known([part.corrected for part in parts]),
-            unstable=joined_where_known([part.unstable for part in parts]),
+            **{name: joined_where_known(parts, name) for name in OPTIONAL},
         )
 
 
@@ -165,14 +163,14 @@ class Held(Printed):
         As ``absent``, for records that are not held out because their level is absent.
     """
 
-    fit: NDArray[np.intp]
-    row: NDArray[np.intp]
+    fit: Numbers
+    row: Numbers
     predicted: Floats
-    partner_fit: NDArray[np.intp]
-    partner_row: NDArray[np.intp]
+    partner_fit: Numbers
+    partner_row: Numbers
     partner_predicted: Floats
-    converged: NDArray[np.bool_]
-    separated: NDArray[np.bool_]
+    converged: Bools
+    separated: Bools
     seconds: Floats
     probabilities: bool
     names: tuple[str, ...]
@@ -182,8 +180,8 @@ class Held(Printed):
     curves: Sequence[Curves] | None = None
     linear: LinearFits | None = None
     decided: Floats | None = None
-    corrected: NDArray[np.bool_] | None = None
-    unstable: NDArray[np.intp] | None = None
+    corrected: Bools | None = None
+    unstable: Numbers | None = None
     omitted: Absent = field(default_factory=dict)
 
     @classmethod
@@ -224,9 +222,9 @@ class Held(Printed):
         return predicted_as(self.predicted, 0.5 if self.probabilities else 0.0)
 
     @property
-    def decided_otherwise(self) -> NDArray[np.bool_]:
+    def decided_otherwise(self) -> Bools:
         """Which of the predictions the fits themselves do not cut at one half."""
-        off: NDArray[np.bool_] = np.asarray(self.by_half != self.decided)
+        off: Bools = np.asarray(self.by_half != self.decided)
         return np.asarray(off if off.ndim == 1 else off.any(axis=1))
 
     @cached_property
@@ -249,10 +247,10 @@ class Held(Printed):
         return total / times.reshape(-1, *[1] * (total.ndim - 1))
 
 
-def joined_where_known(parts: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
-    """Concatenate the arrays of all parts; None if a part has none."""
-    known = [part for part in parts if part is not None]
-    return np.concatenate(known) if len(known) == len(parts) else None
+def joined_where_known(parts: Sequence[Part], name: str) -> Any:
+    """Concatenate an array of all parts; None if a part has none."""
+    every = [getattr(part, name) for part in parts]
+    return None if any(one is None for one in every) else np.concatenate(every)
 
 
 def _joined(arrays: list[NDArray[Any]]) -> NDArray[Any]:

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from statcv.engine.fit_messages import naming
 from statcv.engine.parallel import check_jobs, progress_bar
-from statcv.engine.predictions import Floats
 from statcv.engine.run import parts_of, quiet_fits
 from statcv.engine.setup import Setup, seeds_of, with_matrices
 from statcv.engine.tasks import MOST, TASKS, WORK, Tasks, cut
 from statcv.models.batched import Folds, fit_all_folds
 from statcv.models.thresholds import NAME, threshold_in
+from statcv.numeric.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,27 +10,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv import errors
 from statcv.engine.checkpoint import Checkpoint
 from statcv.engine.fit_messages import check_columns, check_training_sets, warn_of_fits
 from statcv.engine.parallel import check_jobs, do_tasks, progress_bar
 from statcv.engine.predictions import Absent, Held
 from statcv.engine.setup import Setup
 from statcv.engine.tasks import Tasks, ways
-from statcv.errors import (
-    ConvergenceWarning,
-    PrecisionWarning,
-    SeparationWarning,
-    UnseenLevelWarning,
-)
 from statcv.folds import FoldPlan
 from statcv.formula import Design
 from statcv.models import Model
 
 OF_THE_FITS = (
-    ConvergenceWarning,
-    PrecisionWarning,
-    SeparationWarning,
-    UnseenLevelWarning,
+    errors.ConvergenceWarning,
+    errors.PrecisionWarning,
+    errors.SeparationWarning,
+    errors.UnseenLevelWarning,
 )
 
 

@@ -16,9 +16,8 @@ from statcv.formula import Design, Factors, Learnt, TrainingSets
 from statcv.models import Fit, Model, TrainingSet, with_given_weights
 from statcv.models.batched import Folds
 from statcv.models.imputation import Imputed
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.tables import Printed
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,7 +44,7 @@ class Setup(Printed):
     model: Model
     seed: int
     weights: Floats | None = None
-    numbers: NDArray[np.intp] | None = None
+    numbers: Numbers | None = None
     new_levels: str = "mean"
 
     def __getstate__(self) -> dict[str, Any]:
@@ -84,9 +83,7 @@ class Setup(Printed):
         return with_matrices(folds, self.design)
 
 
-def seeds_of(
-    seed: int, numbers: NDArray[np.intp] | None, fits: NDArray[np.intp]
-) -> NDArray[np.int64]:
+def seeds_of(seed: int, numbers: Numbers | None, fits: Numbers) -> NDArray[np.int64]:
     """Return the seeds of some fits, by their numbers if these are given."""
     return fit_seeds(seed, fits if numbers is None else numbers[fits])
 
@@ -121,10 +118,10 @@ class LearntByPatsy:
 
     design: Design
     sets: TrainingSets
-    numbers: NDArray[np.intp] | None = None
+    numbers: Numbers | None = None
     _last: dict[int, Any] = field(default_factory=dict)
 
-    def matrix(self, fit: int, rows: NDArray[np.intp]) -> Floats:
+    def matrix(self, fit: int, rows: Numbers) -> Floats:
         """Return the matrix of some records, as learnt in the training set of a fit."""
         number = fit if self.numbers is None else int(self.numbers[fit])
         terms = self.design.terms
@@ -133,7 +130,7 @@ class LearntByPatsy:
             self._last[number] = terms.learn(self.sets.rows(number))
         return terms.matrix(terms.frame.iloc[rows], self._last[number])
 
-    def chosen(self, fits: NDArray[np.intp]) -> LearntByPatsy:
+    def chosen(self, fits: Numbers) -> LearntByPatsy:
         """Return the matrices of some fits."""
         numbers = fits if self.numbers is None else self.numbers[fits]
         return replace(self, numbers=numbers)
@@ -145,7 +142,7 @@ def fit_all(
     *,
     seed: int,
     weights: Floats | None = None,
-    strata: NDArray[np.intp] | None = None,
+    strata: Numbers | None = None,
 ) -> Fit:
     """Fit all rows of the design: the model itself, not cross-validated.
 
@@ -172,7 +169,7 @@ def fit_all(
 def records_of(
     design: Design,
     weights: Floats | None = None,
-    strata: NDArray[np.intp] | None = None,
+    strata: Numbers | None = None,
     key: tuple[int, int] = (0, FULL_FIT),
 ) -> TrainingSet:
     """Return all records of a design as a training set, with a seed by its key."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.engine.fit_messages import naming, where
-from statcv.engine.predictions import Floats, Part
+from statcv.engine.predictions import Part
 from statcv.engine.setup import Setup
 from statcv.errors import ModelError, PrecisionWarning, gathered_warnings
 from statcv.folds import FoldPlan
@@ -24,6 +24,7 @@ from statcv.models import Fit, FollowingModel, TrainingSet, decisions_of
 from statcv.models.batched import FittedFolds, fit_all_folds
 from statcv.models.imputation import Completed, Imputed
 from statcv.models.tuning import plain
+from statcv.numeric.arrays import Floats
 
 
 def fit_together(setup: Setup, fits: range) -> Part | None:

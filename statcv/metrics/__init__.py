@@ -14,6 +14,10 @@ from statcv.metrics.areas.placements import DeLong as DeLong
 from statcv.metrics.areas.placements import delong as delong
 from statcv.metrics.areas.placements import delong_covariance as delong_covariance
 from statcv.metrics.classification.classwise import accuracy as accuracy
+from statcv.metrics.classification.classwise import (
+    balanced_accuracy as balanced_accuracy,
+)
+from statcv.metrics.classification.classwise import ber as ber
 from statcv.metrics.classification.classwise import brier as brier
 from statcv.metrics.classification.classwise import (
     casewise_accuracy as casewise_accuracy,
@@ -22,17 +26,13 @@ from statcv.metrics.classification.classwise import casewise_brier as casewise_b
 from statcv.metrics.classification.classwise import (
     casewise_log_loss as casewise_log_loss,
 )
+from statcv.metrics.classification.classwise import f1 as f1
 from statcv.metrics.classification.classwise import log_loss as log_loss
-from statcv.metrics.classification.confusion import (
-    balanced_accuracy as balanced_accuracy,
-)
-from statcv.metrics.classification.confusion import ber as ber
-from statcv.metrics.classification.confusion import f1 as f1
-from statcv.metrics.classification.confusion import matthews as matthews
-from statcv.metrics.classification.confusion import npv as npv
-from statcv.metrics.classification.confusion import precision as precision
-from statcv.metrics.classification.confusion import sensitivity as sensitivity
-from statcv.metrics.classification.confusion import specificity as specificity
+from statcv.metrics.classification.classwise import matthews as matthews
+from statcv.metrics.classification.classwise import npv as npv
+from statcv.metrics.classification.classwise import precision as precision
+from statcv.metrics.classification.classwise import sensitivity as sensitivity
+from statcv.metrics.classification.classwise import specificity as specificity
 from statcv.metrics.classification.decision import DecisionCurve as DecisionCurve
 from statcv.metrics.classification.decision import (
     casewise_net_benefit as casewise_net_benefit,
@@ -47,13 +47,13 @@ from statcv.metrics.discrimination.bands import roc_band as roc_band
 from statcv.metrics.discrimination.bands import roc_difference as roc_difference
 from statcv.metrics.discrimination.curves import PrCurve as PrCurve
 from statcv.metrics.discrimination.curves import RocCurve as RocCurve
+from statcv.metrics.discrimination.curves import auprc as auprc
 from statcv.metrics.discrimination.curves import partial_auroc as partial_auroc
 from statcv.metrics.discrimination.curves import pr_curve as pr_curve
 from statcv.metrics.discrimination.curves import roc_curve as roc_curve
 from statcv.metrics.discrimination.paired_roc import PairedRoc as PairedRoc
 from statcv.metrics.discrimination.paired_roc import paired_roc as paired_roc
 from statcv.metrics.discrimination.paired_roc import paired_roc_band as paired_roc_band
-from statcv.metrics.discrimination.precision_recall import auprc as auprc
 from statcv.metrics.discrimination.ranking import auroc as auroc
 from statcv.metrics.discrimination.ranking import auroc_by_group as auroc_by_group
 from statcv.metrics.discrimination.ranking import auroc_by_weight as auroc_by_weight

@@ -13,16 +13,15 @@ from numpy.typing import ArrayLike
 from statcv.errors import MetricError
 from statcv.metrics.influence.derivative import Derivative
 from statcv.metrics.influence.table import influence_on_mean, oe_derivative
-from statcv.metrics.influence.weighted import observed_expected
+from statcv.metrics.influence.weighted import observed_expected, regressed
 from statcv.metrics.inputs import Floats, mean_of, same_length, vector
 from statcv.metrics.metric import Metric
 
 MAX_ROUNDS = 50  # steps of Newton's method by which a calibration is fitted
-MAX_STEP = 2.0  # change of linear predictors, in standard deviations, in one of these
 HYPERGEOMETRIC = 0.01  # least dispersion at which that function is exact
 NODES = 40  # points of the integral that stands for it below
 MIN_DISPERSION = 1e-8  # below which the distribution is Poisson's but for rounding
-SETTLED = 1e-12  # change in the last of these, relative to the value
+SAME = 1e-12  # spread of log expectations that are equal but for rounding
 
 
 def poisson_deviance(y: ArrayLike, mean: ArrayLike) -> float:
@@ -220,29 +219,12 @@ def _recalibrated(y: Any, x: Floats, weights: Floats) -> tuple[Floats, Floats]:
         # about the mean, where the slope hardly changes the total
         total = weights.sum(axis=1, keepdims=True)
         middle = (weights * eta).sum(axis=1, keepdims=True) / total
-        spread = np.sqrt(
-            (weights * (eta - middle) ** 2).sum(axis=1, keepdims=True) / total
-        )
-        eta = (eta - middle) / np.where(spread > SETTLED, spread, np.nan)
-        a = np.log((weights * y).sum(axis=1, keepdims=True) / total) + 0 * middle
-        b, step = 0 * a, np.inf * a
-        for _ in range(MAX_ROUNDS):
-            fitted = np.exp(a + b * eta)
-            pull, curved = weights * (y - fitted), weights * fitted
-            total = curved.sum(axis=1, keepdims=True)
-            centre = (curved * eta).sum(axis=1, keepdims=True) / total
-            away = eta - centre
-            square = (curved * away**2).sum(axis=1, keepdims=True)
-            step = (pull * away).sum(axis=1, keepdims=True) / square
-            up = (
-                pull.sum(axis=1, keepdims=True) / total
-                - np.clip(step, -MAX_STEP, MAX_STEP) * centre
-            )
-            a = a + np.clip(up, -MAX_STEP, MAX_STEP)
-            b = b + np.clip(step, -MAX_STEP, MAX_STEP)
-            moving = np.maximum(np.abs(step), np.abs(up)) > SETTLED * (1 + np.abs(b))
-            if not moving.any():
-                break
+        square = (weights * (eta - middle) ** 2).sum(axis=1, keepdims=True) / total
+        spread = np.sqrt(square)
+        eta = (eta - middle) / np.where(spread > SAME, spread, np.nan)
+        start = np.log((weights * y).sum(axis=1, keepdims=True) / total) + 0 * middle
+        rest = start, 0 * start, np.exp, lambda mean: mean
+        a, b, step = regressed(y, eta, weights, *rest, rounds=MAX_ROUNDS)
         b = np.where(np.abs(step) <= 1e-6 * (1 + np.abs(b)), b, np.nan) / spread
         return (a - b * middle)[:, 0], b[:, 0]
 

@@ -17,11 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from statcv.arguments import metric_answer
 from statcv.errors import ArgumentTypeError, MetricError, reason, suggestion
-from statcv.metrics.classification.classwise import (
-    columns,
-    outcome_and_prediction,
-    predicted_class,
-)
+from statcv.metrics.classification import classwise
 from statcv.metrics.influence.table import influence_on_mean
 from statcv.metrics.inputs import Bools, Floats, one_of, real_array, same_length
 from statcv.metrics.metric import Metric
@@ -89,13 +85,13 @@ class UserFunction:
     ) -> tuple[NDArray[Any], NDArray[Any], Bools]:
         """Return new arrays for the function, and which predictions are not NaN."""
         if self.reads == "classes":
-            codes, p = outcome_and_prediction(y, prediction)
-            chosen = predicted_class(p, threshold)
+            codes, p = classwise.outcome_and_prediction(y, prediction)
+            chosen = classwise.predicted_class(p, threshold)
             known = ~np.isnan(chosen)
             return codes, np.where(known, chosen, 0).astype(np.intp), known
         outcome, read = np.array(y), np.array(real_array(prediction, "prediction"))
         same_length(len(outcome), len(read), "prediction")
-        return outcome, read, ~np.isnan(columns(read)).any(axis=1)
+        return outcome, read, ~np.isnan(classwise.columns(read)).any(axis=1)
 
     def called(self, y: NDArray[Any], read: NDArray[Any]) -> Any:
         """Call the function; 0/0 in NumPy gives NaN without a warning."""

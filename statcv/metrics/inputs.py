@@ -177,9 +177,10 @@ def improper(p: Floats) -> str:
     return f"{odd} of the {p.size} values of p are not probabilities" if odd else ""
 
 
-def improper_groups(p: Floats, group: Ints, groups: int) -> Bools:
+def improper_groups(group: Ints, groups: int, *p: Floats) -> Bools:
     """Return which groups have a value that cannot be used as a probability."""
-    return np.asarray(np.bincount(group, ~((p >= 0) & (p <= 1)), groups) > 0)
+    odd = ~np.all([(one >= 0) & (one <= 1) for one in p], axis=0)
+    return np.asarray(np.bincount(group, odd, groups) > 0)
 
 
 def share_of_sums(part: Floats | Ints, whole: Floats | Ints, odd: Bools) -> Floats:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError, suggestion
-from statcv.metrics.classification.classwise import (
-    outcome_and_prediction,
-    proper_probabilities,
-)
+from statcv.metrics.classification import classwise
 from statcv.metrics.counts import COUNT_METRICS
 from statcv.metrics.custom import get_metric
 from statcv.metrics.influence.table import influence_on_mean
@@ -44,42 +41,7 @@ OF_TIMES = (
 OF_KINDS = frozenset((*OF_TIMES, *OF_ORDER, *COUNT_METRICS))
 
 
-class Named(Hashable, Protocol):
-    """An outcome, as :class:`statcv.formula.Outcome` is one."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def kind(self) -> str:
-        """Its kind."""
-
-    @property
-    def y(self) -> NDArray[np.generic]:
-        """The coded outcome of all records."""
-
-    @property
-    def distribution(self) -> str:
-        """The distribution of its counts, if it is one."""
-
-    @property
-    def levels(self) -> tuple[Any, ...]:
-        """The labels of its classes."""
-
-    @property
-    def ordered(self) -> bool:
-        """Whether its classes have an order."""
-
-    @property
-    def horizons(self) -> tuple[float, ...]:
-        """The times by which risks are predicted."""
-
-    @property
-    def censoring(self) -> str:
-        """Whether censoring weights are from "all" records, or "training" sets."""
-
-
+Named = Any  # an outcome, as statcv.formula.Outcome is one, which is hashable
 OF_MEANS = ("poisson_deviance", "slope_counts", "oe_counts")
 
 
@@ -263,8 +225,8 @@ def ordered_rps(y: ArrayLike, p: ArrayLike) -> float:
 
 def casewise_ordered_rps(y: ArrayLike, p: ArrayLike) -> Floats:
     """Ranked probability score of each record."""
-    codes, p = outcome_and_prediction(y, p)
-    below = np.cumsum(proper_probabilities(p), axis=1)[:, :-1]
+    codes, p = classwise.outcome_and_prediction(y, p)
+    below = np.cumsum(classwise.proper_probabilities(p), axis=1)[:, :-1]
     known = codes[:, None] <= np.arange(below.shape[1])
     return np.asarray(((below - known) ** 2).sum(axis=1))
 

@@ -17,7 +17,6 @@ Made = TypeVar("Made")
 
 WORTH = 4e6  # least number of operations for which a thread is worth its cost
 RECORD = 100.0  # assumed number of operations for a record, where they are not counted
-QUICK = 1 / 8  # weight of an operation in a product of large matrices
 STOPPING = 500  # numbers in the result of numpy.matmul below which threads wait
 
 
@@ -106,17 +105,6 @@ def shared(work: Callable[[T], Made], items: Sequence[T], cost: float) -> list[M
     for helper in helpers:
         helper.result()
     return made  # type: ignore[return-value]
-
-
-def ranges(n: int, parts: int) -> list[range]:
-    """Return at most ``parts`` ranges of n items, of about one size.
-
-    >>> ranges(5, 2), ranges(1, 2)
-    ([range(0, 2), range(2, 5)], [range(0, 1)])
-    """
-    parts = max(1, min(n, parts))
-    ends = [n * part // parts for part in range(parts + 1)]
-    return list(map(range, ends[:-1], ends[1:]))
 
 
 def product(

@@ -193,15 +193,15 @@ def _draw_recalibrated(
     ax: Axes, records: DrawnRecords, smooth: Literal["spline", "loess"], colour: str
 ) -> None:
     """Draw the curve after logistic recalibration, if there is such a fit."""
-    fit = recalibration(records.y == 1, records.predicted, slope=True)
-    if np.isnan(fit.slope):
+    intercept, slope = recalibration(records.y == 1, records.predicted, slope=True)
+    if np.isnan(slope):
         return
-    p = expit(fit.intercept + fit.slope * logit_of(records.predicted))
+    p = expit(intercept + slope * logit_of(records.predicted))
     curve = calibration_curve(records.y, p, smooth=smooth)
     if np.isnan(curve.observed).all():
         return
-    start = base.written(fit.intercept, 2)
-    label = f"recalibrated: logit {start} + {fit.slope:.2f} × logit"
+    start = base.written(intercept, 2)
+    label = f"recalibrated: logit {start} + {slope:.2f} × logit"
     ax.plot(curve.predicted, curve.observed, "--", color=colour, lw=1.2, label=label)
 
 

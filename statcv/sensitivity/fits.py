@@ -8,21 +8,15 @@ from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.engine import Held, Setup
 from statcv.formula import Learnt
+from statcv.models import likelihood as families
 from statcv.models.batched import CELLS, strata_shares
-from statcv.models.likelihood import (
-    CumulativeLogit,
-    Hazards,
-    Likelihood,
-    LogLinear,
-    OfRecords,
-)
 from statcv.models.linear_fits import LinearFits
 from statcv.models.selection import regression_of
 from statcv.models.thresholds import training_times
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.sensitivity.hazards import cox_reference
 from statcv.sensitivity.reference import (
     Reference,
@@ -30,9 +24,6 @@ from statcv.sensitivity.reference import (
     ordered_reference,
     records_reference,
 )
-
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
 
 BLOCK = 16 * CELLS  # linear predictors of some fits for all records
 SAME = 1e-12  # sd, relative to the largest linear predictor, of those that all tie
@@ -90,7 +81,7 @@ class Sensitivity:
 
     setup: Setup
     linear: LinearFits
-    likelihood: Likelihood
+    likelihood: families.Likelihood
 
     @cached_property
     def fits(self) -> LinearFits:
@@ -184,7 +175,7 @@ class Sensitivity:
             by_class = plan.response.codes
         clusters = strata.codes if strata is not None and strata.identifies else None
         training = Training(given, setup.folds, by_class, clusters)
-        if isinstance(self.likelihood, Hazards):
+        if isinstance(self.likelihood, families.Hazards):
             X = np.asarray(rows.matrix(0))[:, :-1]  # the last is the constant's
             centre = records.centre
             X = X - (X.mean(axis=0) if centre is None else centre)
@@ -198,13 +189,13 @@ class Sensitivity:
                 shares=strata_shares(records.X, records.names),
                 offset=X[:, list(records.offsets)].sum(axis=1),
             )
-        if isinstance(self.likelihood, CumulativeLogit):
+        if isinstance(self.likelihood, families.CumulativeLogit):
             X, others = rows.matrix(0), np.arange(len(penalty)) != records.intercept
             X = X[:, others]
             return ordered_reference(X, records.y, penalty[others], training)
         likelihood = self.likelihood
         if self.fits.dispersion is not None:
-            likelihood = LogLinear(float(self.fits.dispersion[first[0]]))
+            likelihood = families.LogLinear(float(self.fits.dispersion[first[0]]))
         return records_reference(
             np.asarray(rows.matrix(0)),
             records.y,
@@ -212,7 +203,7 @@ class Sensitivity:
             penalty,
             trained,
             training,
-            cast(OfRecords, likelihood),
+            cast(families.OfRecords, likelihood),
         )
 
     def _coefficients(self, numbers: Numbers) -> Floats:

@@ -13,15 +13,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.models.batched import Jumps, PartialLikelihoods, partial_likelihood
 from statcv.models.likelihood import Hazards
+from statcv.numeric.arrays import Floats
 from statcv.numeric.inverses import inverted
 from statcv.numeric.newton import minimise
 from statcv.sensitivity.reference import Reference, Training, fewer_columns
-
-Floats = NDArray[np.float64]
 
 
 def cox_reference(

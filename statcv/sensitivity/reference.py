@@ -16,11 +16,9 @@ from numpy.typing import NDArray
 
 from statcv.models.batched import CumulativeOdds, Folds, information_of, of_all_classes
 from statcv.models.likelihood import CumulativeLogit, Likelihood, OfRecords
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.numeric.inverses import inverted
 from statcv.numeric.newton import minimise
-
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
 
 MIN_TOTAL = 1e-300  # the least total weight of a class by which sums are divided
 # the largest leverage: a step without a record is at most five times as long

@@ -18,7 +18,7 @@ from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.weighting import ClassWeights
 from statcv.folds.response import Response
 from statcv.metrics import auroc_by_weight
-from statcv.metrics.discrimination.precision_recall import PrMethod, auprc_of_counts
+from statcv.metrics.discrimination.curves import PrMethod, auprc_of_counts
 from statcv.words import listed
 
 Floats = NDArray[np.float64]

@@ -16,13 +16,16 @@ from numpy.typing import NDArray
 from statcv.arguments import check_level
 from statcv.errors import MetricError
 from statcv.inference.estimates.estimate import Estimate
-from statcv.inference.estimates.values import casewise_by_record, values_by_split
+from statcv.inference.estimates.values import (
+    casewise_by_record,
+    mean_of_known,
+    values_by_split,
+)
 from statcv.inference.intervals.interval import Interval
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+from statcv.numeric.arrays import Floats
 from statcv.tables import Printed
-
-Floats = NDArray[np.float64]
 
 DRAWN = 0.632  # the share of the records that a bootstrap sample contains
 MOST = 250_000  # the largest number of pairs of an outcome and a prediction
@@ -152,12 +155,10 @@ def join_values(
 ) -> Bootstrap632:
     """Return the apparent, out-of-bag and no-information values of a metric."""
     read = metric.readable(fitted, scores.probabilities, threshold)
-    values = _out_of_bag(scores, metric)
-    defined = values[~np.isnan(values)]
     mean = np.full(len(scores.y), scores.y.mean()) if metric.uses_baseline else None
     return Bootstrap632(
         apparent=float(metric(scores.y, read, mean, threshold)),
-        out_of_bag=float(defined.mean()) if len(defined) else np.nan,
+        out_of_bag=mean_of_known(_out_of_bag(scores, metric)),
         no_information=no_information(metric, scores.y, read, threshold),
         greater_is_better=metric.greater_is_better,
     )

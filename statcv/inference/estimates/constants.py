@@ -6,23 +6,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from statcv import models
 from statcv.engine import Held, Setup
 from statcv.folds import FoldPlan
 from statcv.inference.scores import Scores
-from statcv.models import (
-    Cox,
-    TrainingSet,
-    bare_records,
-    bare_regression,
-    fitted_to_constant,
-    predicted_without,
-)
 from statcv.models.likelihood import Likelihood
 from statcv.models.thresholds import RULES, Thresholded, best_thresholds
-
-Floats = NDArray[np.float64]
+from statcv.numeric.arrays import Floats, Numbers
 
 ROUNDING = 1e-9  # differences of predictions up to this are rounding error
 SHARE, RECORDS = 0.05, 2000  # limits to the extra fits: their share, or their records
@@ -80,7 +71,7 @@ class Constants:
         return self._scored(scores, (self.by_split + shift)[split], split)
 
     def _scored(
-        self, scores: Scores, constants: Floats, fit: NDArray[np.intp], **more: Floats
+        self, scores: Scores, constants: Floats, fit: Numbers, **more: Floats
     ) -> Scores:
         """Return the scores with constants, and with what else these fits chose."""
         cuts, spread = scores.given_threshold, scores.of_training
@@ -129,17 +120,15 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
     if not setup.plan.n_train.any():
         return None
     plan, model, y = setup.plan, setup.model, setup.design.y
-    kind = setup.design.outcome.kind
-    if setup.design.offsets or setup.design.outcome.estimates_dispersion:
+    outcome, kind = setup.design.outcome, setup.design.outcome.kind
+    if setup.design.offsets or outcome.estimates_dispersion or kind == "survival":
         return _of_regression(setup)
-    if kind == "survival":
-        return _baselines(setup)
     scores = kind == "binary" and not held.probabilities
     if scores and (margins := _margins(setup)) is not None:
         by_fit, at_all = margins
         shifts = (0.0, 1e-6, -1e-6)
         return Constants(plan.fits.mean_by_split(by_fit), at_all, shifts=shifts)
-    levels = range(len(setup.design.outcome.levels))
+    levels = range(len(outcome.levels))
     values = [y] if kind == "continuous" else [y == code for code in levels]
     # the weighted share of each class in every training set, and in all records
     weights = np.ones(plan.n)
@@ -150,7 +139,7 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
     shares = [plan.training_means(weights * one) / total for one in values]
     of_all = [np.average(one, weights=weights) for one in values]
     table = np.vstack([np.array(shares).T, of_all])
-    predicted = predicted_without(model, table)
+    predicted = models.predicted_without(model, table)
     overall = predicted[-1]
     cuts = None
     if isinstance(model, Thresholded):
@@ -161,7 +150,7 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
         cuts = np.append(plan.fits.mean_by_split(chosen[:-1]), chosen[-1])
     by_split = plan.fits.mean_by_split(predicted[:-1])
     own = predicted.ndim == 1 and not model.capabilities.uses_predictors
-    if own and (fitted := fitted_to_constant(model, setup.records)) is not None:
+    if own and (fitted := models.fitted_to_constant(model, setup.records)) is not None:
         overall = np.asarray(fitted)
     return Constants(by_split, np.asarray(overall), cuts, own=own)
 
@@ -169,7 +158,10 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
 def _of_regression(setup: Setup) -> Constants:
     """Return what every fit predicts without predictors where the offset is 0."""
     plan, records, able = setup.plan, setup.records, setup.model.capabilities
-    model, bare = bare_regression(setup.model, records.kind), bare_records(records)
+    model, bare = (
+        models.bare_regression(setup.model, records.kind),
+        models.bare_records(records),
+    )
     fitted = model.fit_folds(bare, replace(setup.folds, matrices=None))
     origin = np.zeros((plan.n_fits, bare.X.shape[1]))
     origin[:, bare.intercept] = 1.0
@@ -189,19 +181,6 @@ def _of_regression(setup: Setup) -> Constants:
     )
 
 
-def _baselines(setup: Setup) -> Constants:
-    """Return the risks that every fit predicts without predictors."""
-    plan, records = setup.plan, setup.records
-    bare = replace(records, X=records.X[:, :0], names=(), intercept=None, factors=None)
-    fitted = Cox().fit_folds(bare, replace(setup.folds, matrices=None))
-    assert fitted is not None
-    every = np.arange(plan.n_fits)
-    by_fit = fitted.predict(np.zeros_like(every), every)
-    overall = Cox().fit(bare).predict(bare.X[:1])[0]
-    own = not setup.model.capabilities.uses_predictors
-    return Constants(plan.fits.mean_by_split(by_fit), overall, own=own)
-
-
 def _margins(setup: Setup) -> tuple[Floats, Floats] | None:
     """Return the decision values of fits to a constant, one per class composition.
 
@@ -218,14 +197,16 @@ def _margins(setup: Setup) -> tuple[Floats, Floats] | None:
     fits = len(kinds) + 1
     if fits > SHARE * plan.n_fits and fits * plan.n > RECORDS:
         return None
-    found = [fitted_to_constant(setup.model, _training(setup, plan, f)) for f in first]
-    found.append(fitted_to_constant(setup.model, setup.records))
+    found = [
+        models.fitted_to_constant(setup.model, _training(setup, plan, f)) for f in first
+    ]
+    found.append(models.fitted_to_constant(setup.model, setup.records))
     if any(value is None for value in found):
         return None
     values = np.array(found, dtype=float)
     return values[of.ravel()], values[-1]
 
 
-def _training(setup: Setup, plan: FoldPlan, fit: int) -> TrainingSet:
+def _training(setup: Setup, plan: FoldPlan, fit: int) -> models.TrainingSet:
     records, rows = setup.records, plan.train(int(fit))
     return replace(records, X=records.X[rows], y=records.y[rows], weights=None)

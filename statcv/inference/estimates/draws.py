@@ -16,7 +16,6 @@ from functools import cached_property
 from itertools import compress
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.engine import cut
 from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
@@ -24,6 +23,7 @@ from statcv.inference.estimates.values import values_by_split
 from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
 from statcv.metrics.influence.weighted import won
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.sensitivity import Reference
 
 # most draws, which give a standard error to 5 %, and limits to 2.5 % of their distance
@@ -127,9 +127,6 @@ def mean_along(values: Floats, place: Numbers) -> Floats:
 
 # ---- what the draws make of an estimate ----
 
-
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
 
 FEWEST_DRAWS = 50  # fewest draws, as fits of many records add little variance
 RECORDS = 10**6  # units times draws, where the number of draws is between its limits

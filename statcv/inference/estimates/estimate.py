@@ -15,7 +15,6 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.arguments import check_level
 from statcv.errors import MetricError, suggestion
@@ -38,6 +37,7 @@ from statcv.inference.intervals.methods import (
 from statcv.inference.intervals.request import IntervalRequest
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric, is_listed
+from statcv.numeric.arrays import Floats
 from statcv.words import plural, with_limits
 
 
@@ -216,7 +216,6 @@ IN_SAMPLES = {
     "influence": "; each pair of a sample counts for both of its records, which adds "
     "to the width",
 }
-Floats = NDArray[np.float64]
 
 
 def estimate(
@@ -256,12 +255,14 @@ def estimate(
     check_level(level, MetricError)
     if interval is not None:
         check_interval(scores, metric, how, interval)
-    if not len(scores.row):
-        return _of_nothing(metric, how, level)
     asked = IntervalRequest(scores, metric, how, level, seed)
-    values, value = asked.values, asked.value
+    values, value = np.empty(0), math.nan
+    if len(scores.row):
+        values, value = asked.values, asked.value
 
     def make() -> Interval:
+        if not len(scores.row):
+            return Interval.none("no record is held out")
         name = interval or default_interval(scores, metric, how)
         if not (asked.has_folds or np.isnan(values).all()):
             made = Interval.none("fewer than two different folds have a value")
@@ -292,7 +293,7 @@ def estimate(
         how=how,
         value=value,
         level=level,
-        n_undefined=asked.undefined,
+        n_undefined=int(np.isnan(values).sum()),
         n_values=len(values),
         sd=monte_carlo_sd(scores, metric, how, values),
         make=make,
@@ -315,14 +316,13 @@ def estimates(
         Confidence level of the intervals.
     """
     stated = [(metric, resolve_how(scores, metric, how)) for metric, how in asked]
-    if not len(scores.row):
-        return [_of_nothing(*one, level) for one in stated]
-    know_values(scores, [one for one in stated if is_listed(one[0])])
+    if len(scores.row):
+        know_values(scores, [one for one in stated if is_listed(one[0])])
     made = [estimate(scores, metric, how, level) for metric, how in stated]
     defined = [
         (metric, how, one.value)
         for (metric, how), one in zip(stated, made, strict=True)
-        if not (how == "pooled" and one.n_undefined)
+        if len(scores.row) and not (how == "pooled" and one.n_undefined)
     ]
     # default intervals whose variances are found from the same draws
     alike = "infinitesimal_jackknife"
@@ -330,21 +330,6 @@ def estimates(
         scores, [one for one in defined if default_interval(scores, *one[:2]) == alike]
     )
     return made
-
-
-def _of_nothing(metric: Metric, how: str, level: float) -> Estimate:
-    """Return the estimate of a metric where no record is held out, which is NaN."""
-    return Estimate(
-        metric=metric.name,
-        label=metric.label,
-        how=how,
-        value=math.nan,
-        level=level,
-        n_undefined=0,
-        n_values=0,
-        sd=math.nan,
-        make=lambda: Interval.none("no record is held out"),
-    )
 
 
 def resolve_how(scores: Scores, metric: Metric, how: str | None) -> str:

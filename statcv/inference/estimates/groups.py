@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError
 from statcv.formula import as_frame, row_values
@@ -17,11 +16,10 @@ from statcv.inference.intervals.interval import SCALES, is_ratio
 from statcv.inference.meta.effects import RandomEffects, random_effects
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+from statcv.numeric.arrays import Bools, Floats
 
-Floats = NDArray[np.float64]
 
-
-def among(scores: Scores, members: NDArray[np.bool_]) -> Scores:
+def among(scores: Scores, members: Bools) -> Scores:
     """Return the held-out predictions of some of the records.
 
     Parameters

@@ -16,13 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.inference.estimates.draws import Draws, draw
-from statcv.inference.estimates.values import lacks_a_class, values_by_repeat
+from statcv.inference.estimates.values import (
+    ReadPart,
+    lacks_a_class,
+    means_beside,
+    values_by_repeat,
+)
 from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
 from statcv.metrics.influence.derivative import Derivative, Placements
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.sensitivity import Sensitivity
-
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,11 +248,7 @@ class PooledRepeat:
 
     def besides(self, metric: Metric) -> dict[str, Floats]:
         """Return the means of what else the metric takes of each prediction."""
-        row = self.scores.row[self.where]
-        return {
-            name: mean_by(row, one[self.where])[1]
-            for name, one in self.scores.besides(metric).items()
-        }
+        return means_beside(self.scores, metric, self.where)
 
     def read(self, metric: Metric) -> Floats:
         """Return the predictions in the form that a metric reads."""
@@ -259,9 +259,8 @@ class PooledRepeat:
 
     def value(self, metric: Metric) -> float:
         """Return the metric."""
-        more = self.besides(metric)
-        base, cuts = more.get(f"{metric.beside}"), more.get("threshold")
-        return float(metric(self.y, self.read(metric), base, cuts))
+        read, more = self.read(metric), self.besides(metric)
+        return ReadPart(self.row, self.y, read, more).value(metric)
 
     def derivative(self, metric: Metric) -> Derivative:
         """Return the derivatives of the metric by the weights of the records."""
@@ -274,8 +273,6 @@ class PooledRepeat:
         return metric.derive(self.y, read, **self.besides(metric))
 
 
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
 Ranked = tuple[Numbers, NDArray[Any], Floats]
 
 TINY = 1e-9  # kurtosis beyond that of two equal values

@@ -12,7 +12,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError
 from statcv.folds import count_unlike
@@ -20,10 +19,8 @@ from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
 from statcv.inference.estimates.values import values_by_repeat
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.tables import Printed, Said
-
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
 
 LEAST_DF = 10  # residual df below which all variation counts as residual
 SAME = 1e-12  # a variance below this is rounding error

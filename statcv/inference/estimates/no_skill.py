@@ -21,11 +21,7 @@ from numpy.typing import NDArray
 from statcv.errors import MetricError
 from statcv.folds import FoldPlan
 from statcv.inference.estimates.constants import ROUNDING, Constants
-from statcv.inference.estimates.values import (
-    pooled_values,
-    values_by_repeat,
-    values_by_split,
-)
+from statcv.inference.estimates.values import mean_of_known, pooled_values, values_by
 from statcv.inference.scores import Scores
 from statcv.metrics import METRICS, Metric
 from statcv.numeric.survival import events_by
@@ -277,16 +273,9 @@ def _value(metric: Metric, scores: Scores, how: str) -> float:
     A caller's own function has no value if it rejects constant or perfect predictions.
     """
     try:
-        if how == "per_fold":
-            values = values_by_split(scores, metric)
-        else:
-            values = values_by_repeat(scores, metric, how)
+        return mean_of_known(values_by(scores, metric, how))
     except MetricError:
         return math.nan
-    if len(values) == 1:
-        return float(values[0])
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else math.nan
 
 
 # ---- the training means alone ----
@@ -328,5 +317,4 @@ def mean_model_hand_till(
     # the class shares of the training set stand for predictions
     alone = np.column_stack(shares)[scores.split]
     values = pooled_values(replace(scores, predicted=alone), METRICS["auroc_hand_till"])
-    defined = values[~np.isnan(values)]
-    return float(defined.mean()) if len(defined) else float("nan")
+    return mean_of_known(values)

@@ -24,9 +24,8 @@ from statcv.metrics import Metric, concordance_by_group
 from statcv.metrics.discrimination.ranking import concordance_counts
 from statcv.metrics.influence.derivative import Placements
 from statcv.metrics.influence.table import placements
+from statcv.numeric.arrays import Bools, Floats, Numbers
 
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
 Sides = tuple[int, int]
 
 NUMBERS: Sides = (-1, -1)  # stands for pairs of records with different numbers
@@ -164,7 +163,7 @@ def _interaction_of_both(
     return float((parts[0] * parts[1]).mean())
 
 
-def _some(records: NDArray[np.intp]) -> NDArray[np.intp]:
+def _some(records: Numbers) -> Numbers:
     """Return all records, or a sample of many that is the same every time."""
     if len(records) <= MAX_RECORDS:
         return records
@@ -202,7 +201,7 @@ def _interaction(
     return float(np.mean(each))
 
 
-def _of_classes(high: NDArray[np.bool_], placed: Placements) -> float:
+def _of_classes(high: Bools, placed: Placements) -> float:
     # E(won²), of which the placements explain the part of single records
     square = placed.area - placed.tied / 4  # a tie counts one half
     squares = placed.share**2
@@ -285,7 +284,7 @@ def _pairs(
 
 
 def _of_units(
-    scores: Scores, row: Numbers, group: Numbers, groups: int, some: NDArray[np.bool_]
+    scores: Scores, row: Numbers, group: Numbers, groups: int, some: Bools
 ) -> Floats:
     """Return the effective number of units among some of the records of each group."""
     # clusters of unequal size count as (Σ m)² / Σ m² units

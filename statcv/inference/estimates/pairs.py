@@ -15,18 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.inference.scores import Scores, mean_by
-from statcv.metrics import (
-    METRICS,
-    Metric,
-    auroc_by_group,
-    concordance_by_group,
-    ranked_higher,
-)
+from statcv import metrics
+from statcv.inference.scores import LeftOut, Scores, mean_by
+from statcv.metrics import METRICS, Metric
 from statcv.metrics.survival.horizon import Known
-
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
+from statcv.numeric.arrays import Floats, Numbers
 
 MOST_PAIRS = 2_000_000  # the most that are listed one by one
 AUROC = METRICS["auroc"]
@@ -143,13 +136,13 @@ def concordant_pairs(scores: Scores, metric: Metric = AUROC) -> ConcordantPairs 
     cell, cells = np.zeros(len(one), dtype=np.intp), 1
     predicted = metric.readable(left.predicted, scores.probabilities)
     if predicted.ndim == 1:
-        won = ranked_higher(predicted[first], predicted[second])
+        won = metrics.ranked_higher(predicted[first], predicted[second])
     else:
         codes = scores.y.astype(np.intp)
         high, low = (codes[left.row[side]] for side in (first, second))
         # Hand and Till: the mean of both classes' probabilities for each pair
-        by_high = ranked_higher(predicted[first, high], predicted[second, high])
-        by_low = ranked_higher(predicted[second, low], predicted[first, low])
+        by_high = metrics.ranked_higher(predicted[first, high], predicted[second, high])
+        by_low = metrics.ranked_higher(predicted[second, low], predicted[first, low])
         won = (by_high + by_low) / 2
         cell = high * (high - 1) // 2 + low
         cells = scores.n_classes * (scores.n_classes - 1) // 2
@@ -188,8 +181,7 @@ def concordance(scores: Scores, metric: Metric = AUROC) -> tuple[Floats, bool]:
     """
     if metric.pairs == "each two classes":
         return _of_classes(scores)
-    read = metric.readable(scores.predicted, scores.probabilities)
-    won, pairs = _won_by_repeat(scores, metric.sides(scores.y), read, metric)
+    won, pairs = _won_by_repeat(scores, metric.sides(scores.y), metric)
     with np.errstate(invalid="ignore"):
         return won / pairs, bool((pairs > 0).any())
 
@@ -199,65 +191,48 @@ def _of_classes(scores: Scores) -> tuple[Floats, bool]:
     shares, there = [], True
     for a, b in itertools.permutations(range(scores.n_classes), 2):
         y = np.where(scores.y == a, 1, np.where(scores.y == b, 0, -1))
-        won, pairs = _won_by_repeat(scores, y, scores.predicted[:, a], AUROC, a)
+        won, pairs = _won_by_repeat(scores, y, AUROC, a)
         there = there and bool((pairs > 0).any())
         with np.errstate(invalid="ignore"):
             shares.append(won / pairs)
     return np.mean(shares, axis=0), there
 
 
+def compared_fits(scores: Scores) -> LeftOut:
+    """Return the predictions of each fit, or those of each fold as if it were one fit.
+
+    Only the predictions of one fit are compared in pairs.
+    """
+    if scores.pairwise:
+        return scores.left
+    held = np.ones(len(scores.row), dtype=bool)
+    return LeftOut(scores.split, scores.row, scores.predicted, held, scores.repeat)
+
+
 def _won_by_repeat(
-    scores: Scores,
-    y: NDArray[Any],
-    predicted: Floats,
-    metric: Metric,
-    column: int | None = None,
+    scores: Scores, y: NDArray[Any], metric: Metric, column: int | None = None
 ) -> tuple[Floats, Floats]:
     """Return the number of correctly ranked pairs and of all pairs in each repeat.
 
     If classes are compared, records whose ``y`` is -1 are in no pair.
     """
-    if not scores.pairwise:
-        known = _known(y[scores.row], metric)
-        won, pairs = _won(
-            y[scores.row][known],
-            predicted[known],
-            scores.split[known],
-            scores.n_splits,
-            metric,
-        )
-        return _sums(scores.repeat, won), _sums(scores.repeat, pairs)
-    left, fits = scores.left, len(scores.left.repeat)
-    own, values = y[left.row], left.predicted
+    left = compared_fits(scores)
+    own, values, fits = y[left.row], left.predicted, len(left.repeat)
     if column is None:
         values = metric.readable(values, scores.probabilities)
     else:
         values = values[:, column]
-    known = _known(own, metric)
-    won, pairs = _won(own[known], values[known], left.fit[known], fits, metric)
-    # pairs of two dropped records are subtracted from all pairs of a fit
-    out = known & ~left.held  # two dropped records are not compared
-    less, fewer = _won(own[out], values[out], left.fit[out], fits, metric)
-    return _sums(left.repeat, won - less), _sums(left.repeat, pairs - fewer)
-
-
-def _sums(repeat: Numbers, values: Floats) -> Floats:
-    return np.asarray(np.bincount(repeat, values), dtype=float)
-
-
-def _known(y: NDArray[Any], metric: Metric) -> NDArray[np.bool_]:
-    return np.ones(len(y), dtype=bool) if metric.pairs == "numbers" else y >= 0
-
-
-def _won(
-    y: NDArray[Any], predicted: Floats, group: Numbers, groups: int, metric: Metric
-) -> tuple[Floats, Floats]:
-    """Return the number of correctly ranked pairs and of all pairs in each group."""
-    if metric.pairs == "numbers":
-        area, pairs = concordance_by_group(y, predicted, group, groups)
-    else:
-        # pairs of the two classes in each group
-        ones = np.bincount(group, y == 1, groups)
-        pairs = ones * (np.bincount(group, None, groups) - ones)
-        area = auroc_by_group(y, predicted, group, groups)
-    return np.where(pairs > 0, pairs * area, 0.0), pairs
+    numbers, each = metric.pairs == "numbers", []
+    known = np.ones(len(own), dtype=bool) if numbers else own >= 0
+    # pairs of two dropped records are not compared, and subtracted from all of a fit
+    for some in (known, known & ~left.held):
+        given = own[some], values[some], left.fit[some], fits
+        if numbers:
+            area, pairs = metrics.concordance_by_group(*given)
+        else:
+            ones = np.bincount(left.fit[some], own[some] == 1, fits)
+            pairs = ones * (np.bincount(left.fit[some], None, fits) - ones)
+            area = metrics.auroc_by_group(*given)
+        each.append(np.stack([np.where(pairs > 0, pairs * area, 0.0), pairs]))
+    won, every = (np.bincount(left.repeat, one) for one in each[0] - each[1])
+    return np.asarray(won, dtype=float), np.asarray(every, dtype=float)

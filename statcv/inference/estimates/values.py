@@ -14,6 +14,7 @@ from statcv.inference.estimates.pairs import paired_values
 from statcv.inference.estimates.slopes import paired_slopes
 from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.numeric.threads import RECORD, shared
 
 
@@ -24,9 +25,7 @@ def casewise(scores: Scores, metric: Metric) -> Floats:
     return metric.casewise(scores.outcome, read, **scores.besides(metric))
 
 
-def casewise_by_record(
-    scores: Scores, metric: Metric
-) -> tuple[NDArray[np.intp], Floats]:
+def casewise_by_record(scores: Scores, metric: Metric) -> tuple[Numbers, Floats]:
     """Return the held-out records, and the mean loss of each."""
     # a record held out in several repeats has the mean of its losses
     return mean_by(scores.row, casewise(scores, metric))
@@ -34,7 +33,7 @@ def casewise_by_record(
 
 def losses_by_cell(
     scores: Scores, metric: Metric, how: str
-) -> tuple[NDArray[np.intp], Floats, NDArray[np.intp]]:
+) -> tuple[Numbers, Floats, Numbers]:
     """Return the record and loss of each prediction, and where each cell begins.
 
     A cell is a fold, or all held-out records of a repeat. Within a repeat, the losses
@@ -81,7 +80,7 @@ def share_by_record(scores: Scores, metric: Metric, how: str) -> Floats:
     n = len(scores.y)
     times = np.bincount(row, None, n)
     sizes = np.diff([*first, len(row)])
-    if len(first) == 1 or not np.isfinite(loss).all() or _alike(row, first, sizes):
+    if len(first) == 1 or not np.isfinite(loss).all():
         with np.errstate(invalid="ignore"):
             return np.asarray(np.bincount(row, loss, n) / times)
     # cells of other sizes weigh their records by 1 / (records × cells)
@@ -90,19 +89,6 @@ def share_by_record(scores: Scores, metric: Metric, how: str) -> Floats:
     moved = np.bincount(row, (loss - np.repeat(means, sizes)) * weight, n)
     shares = means.mean() + np.count_nonzero(times) * moved
     return np.where(times > 0, shares, np.nan)
-
-
-def _alike(
-    row: NDArray[np.intp], first: NDArray[np.intp], sizes: NDArray[np.intp]
-) -> bool:
-    """Return whether all cells hold the same records."""
-    if np.ptp(sizes):
-        return False
-    cells = np.sort(row.reshape(len(first), -1), axis=1)
-    return bool((cells == cells[0]).all())
-
-
-Floats = NDArray[np.float64]
 
 
 def values_by_repeat(scores: Scores, metric: Metric, how: str) -> Floats:
@@ -131,12 +117,26 @@ def _values_by_repeat(scores: Scores, metric: Metric, how: str) -> Floats:
     if how == "paired":
         return paired_values(scores, metric)
     # the mean over the folds of each repeat in which the metric has a value
-    values = values_by_split(scores, metric)
-    known, repeats = ~np.isnan(values), len(scores.by_repeat)
-    repeat = np.unique(scores.repeat, return_inverse=True)[1][known]
-    total = np.bincount(repeat, values[known], repeats)
+    repeat = np.unique(scores.repeat, return_inverse=True)[1]
+    return means_of_known(values_by_split(scores, metric), repeat)
+
+
+def means_of_known(values: Floats, group: Numbers) -> Floats:
+    """Return the mean of the values of each group that are not NaN; NaN of none.
+
+    >>> means_of_known(np.array([1.0, np.nan, 3.0, np.nan]), np.array([0, 0, 0, 1]))
+    array([ 2., nan])
+    """
+    known, groups = ~np.isnan(values), int(group.max(initial=-1)) + 1
+    total = np.bincount(group[known], values[known], groups)
     with np.errstate(invalid="ignore"):
-        return np.asarray(total / np.bincount(repeat, None, repeats))
+        return np.asarray(total / np.bincount(group[known], None, groups))
+
+
+def mean_of_known(values: Floats) -> float:
+    """Return the mean of the values that are not NaN; NaN of none."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else np.nan
 
 
 def know_values(scores: Scores, asked: Sequence[tuple[Metric, str]]) -> None:
@@ -197,7 +197,7 @@ class ReadPart:
         What else the metric takes of each prediction, such as a threshold.
     """
 
-    row: NDArray[np.intp]
+    row: Numbers
     y: NDArray[Any]
     read: Floats
     more: dict[str, Floats]
@@ -217,7 +217,7 @@ class ReadPart:
         base, cuts = self.more.get(f"{metric.beside}"), self.more.get("threshold")
         return float(metric(self.y, self.read, base, cuts))
 
-    def taken(self, times: NDArray[np.intp]) -> ReadPart:
+    def taken(self, times: Numbers) -> ReadPart:
         """Repeat each prediction as often as ``times`` says, of shape (m,)."""
         where = np.repeat(np.arange(len(times)), times)
         more = {name: one[where] for name, one in self.more.items()}
@@ -235,14 +235,14 @@ def readable(scores: Scores, metric: Metric, predicted: Floats) -> Floats:
     return metric.readable(predicted, scores.probabilities, cuts)
 
 
-def part(scores: Scores, metric: Metric, where: NDArray[np.intp] | slice) -> ReadPart:
+def part(scores: Scores, metric: Metric, where: Numbers | slice) -> ReadPart:
     """Return the predictions at some positions, in the form that the metric uses."""
     read = readable(scores, metric, scores.predicted[where])
     more = {name: one[where] for name, one in scores.besides(metric).items()}
     return ReadPart(scores.row[where], scores.outcome[where], read, more)
 
 
-def pooled_part(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> ReadPart:
+def pooled_part(scores: Scores, metric: Metric, where: Numbers) -> ReadPart:
     """Return the predictions of a repeat, each record once.
 
     The predictions of a record that was held out more than once are averaged, and so
@@ -252,17 +252,18 @@ def pooled_part(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> Read
     if not (scores.overlapping or scores.apart):
         return part(scores, metric, where)
     rows, predicted = scores.by_record(where, metric.rank)
-    more = {
-        name: mean_by(scores.row[where], one[where])[1]
-        for name, one in scores.besides(metric).items()
-    }
     read = readable(scores, metric, predicted)
+    more = means_beside(scores, metric, where)
     return ReadPart(rows, scores.y[rows], read, more)
 
 
-def by_group(
-    scores: Scores, metric: Metric, group: NDArray[np.intp], groups: int
-) -> Floats:
+def means_beside(scores: Scores, metric: Metric, where: Numbers) -> dict[str, Floats]:
+    """Return by record the means of what else a metric takes of each prediction."""
+    row, more = scores.row[where], scores.besides(metric)
+    return {name: mean_by(row, one[where])[1] for name, one in more.items()}
+
+
+def by_group(scores: Scores, metric: Metric, group: Numbers, groups: int) -> Floats:
     """Return the metric in each of many groups of predictions at once."""
     assert metric.by_group is not None
     y, read = scores.outcome, readable(scores, metric, scores.predicted)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level
 from statcv.errors import (
@@ -24,10 +24,10 @@ from statcv.errors import (
 from statcv.inference.meta.effects import random_effects
 from statcv.inference.scores import Scores
 from statcv.metrics.probabilities.smooth import spline_fit
+from statcv.numeric.arrays import Floats
 from statcv.tables import Printed, Table
 from statcv.words import joined, plural
 
-Floats = NDArray[np.float64]
 POINTS = 51  # probabilities at which the curves are combined
 KNOTS = 3  # knots of the spline of each group
 NAMED = 3  # groups without a curve that a message names

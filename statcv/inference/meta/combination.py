@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from statcv.errors import ArgumentError, DataError
 from statcv.inference.tests.htest import check_alternative
+from statcv.numeric.arrays import Floats
 from statcv.tables import Printed
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level, one_of
 from statcv.errors import DataError
 from statcv.metrics.areas.placements import normal_quantile
+from statcv.numeric.arrays import Floats
 from statcv.tables import Printed, Said, fields_of
 
-Floats = NDArray[np.float64]
 METHODS = ("REML", "DL")
 GRID = 60  # number of values of tau² in the grid for the likelihood
 

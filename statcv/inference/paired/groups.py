@@ -25,7 +25,6 @@ from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 
 Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
 
 NEGLIGIBLE = 1e-24  # variance; anything smaller is rounding error
 

@@ -12,7 +12,6 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.arguments import MAX_RESAMPLES, check_level, check_whole
 from statcv.engine import Setup, progress_bar
@@ -25,10 +24,10 @@ from statcv.inference.refits.resampling import (
     ResamplingStudy,
 )
 from statcv.metrics import calibration_curve
+from statcv.numeric.arrays import Floats
 from statcv.tables import Table
 from statcv.words import percent, plural
 
-Floats = NDArray[np.float64]
 Smooth = Literal["spline", "loess"]
 
 POINTS = 50  # as in rms::calibrate, which also omits the four at each end

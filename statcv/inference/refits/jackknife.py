@@ -21,20 +21,15 @@ from statcv.folds import FoldPlan, count_fits, is_sample
 from statcv.inference.intervals.at_boundary import at_end, interval_at_end
 from statcv.inference.intervals.given_fits import narrow_interval
 from statcv.inference.intervals.interval import Interval, symmetric
-from statcv.inference.refits.refitting import (
-    affordable,
-    fixed_threshold,
-    values_without,
-)
+from statcv.inference.refits import refitting
 from statcv.inference.scores import Scores, clusters_of
 from statcv.metrics import Metric
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.tables import Printed
 
 if TYPE_CHECKING:
     from statcv.inference.intervals.request import IntervalRequest
 
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
 
 MOST_FITS = 2_000_000
 LEAST = 1e-24  # variance; anything smaller is rounding error
@@ -224,12 +219,12 @@ def jackknife_values(
     """
     plan, y = setup.plan, setup.design.y
     sets, group, unit = _units(plan, y, metric)
-    plan, left_out = affordable(plan, sets, how, y, setup.seed, most_fits)
+    plan, left_out = refitting.affordable(plan, sets, how, y, setup.seed, most_fits)
     if not left_out and how == "paired" and is_sample(plan):
         left_out = "only a sample of the pairs is used"
     if plan is not setup.plan:
         setup = replace(setup, plan=plan)
-    values, failed = values_without(
+    values, failed = refitting.values_without(
         setup, sets, metric, how, threshold=threshold, n_jobs=n_jobs, progress=progress
     )
     return Jackknife(values, group, unit, count_fits(plan, sets), left_out, failed)
@@ -253,7 +248,7 @@ def keep_jackknife(
         The arguments ``n_jobs`` and ``progress``.
     """
     if (metric, how) not in kept:
-        cut = fixed_threshold(scores)
+        cut = refitting.fixed_threshold(scores)
         try:
             jack = jackknife_values(setup, metric, how, threshold=cut, **running)
             kept[metric, how] = _unfit(jack) or jack

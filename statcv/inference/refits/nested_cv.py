@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.arguments import MAX_REPEATS, check_whole
 from statcv.engine import Setup, cut, progress_bar, refuse_new_levels, run_quietly
@@ -25,9 +24,7 @@ from statcv.inference.intervals.interval import Interval
 from statcv.inference.refits.refitting import scores_of, warn_of_refits
 from statcv.metrics import Metric
 from statcv.metrics.areas.placements import normal_quantile
-
-Floats = NDArray[np.float64]
-
+from statcv.numeric.arrays import Bools, Floats
 
 # ---- the interval of a mean loss (Bates, Hastie & Tibshirani) ----
 
@@ -265,9 +262,6 @@ def _joined(found: list[NestedLosses], k: int, level: float) -> NestedCV:
 
 
 # ---- fits that leave out one fold or two ----
-
-
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.arguments import MAX_RESAMPLES, check_level, check_whole, one_of
 from statcv.engine import TASKS, Setup, cut, do_tasks, progress_bar, quiet_fits
@@ -32,6 +31,7 @@ from statcv.inference.refits.resampling import (
 from statcv.metrics import Metric
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.probabilities.distances import DISTANCES
+from statcv.numeric.arrays import Floats
 from statcv.tables import Table, shown_frame
 from statcv.words import stored_rows
 
@@ -169,13 +169,6 @@ def _table(corrected: Sequence[OptimismCorrected]) -> Table:
         words={one.metric: one.label for one in corrected},
         note=f"Intervals: {', '.join(methods)}.",
     )
-
-
-Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
-
-Counts = NDArray[np.int32]
-Cut = float | Floats | None  # one threshold, or one for each record
 
 
 def _optimisms(

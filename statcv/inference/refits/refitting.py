@@ -15,16 +15,15 @@ from statcv.engine import Held, Setup, cut, progress_bar, run_quietly
 from statcv.errors import ConvergenceWarning, SchemeError, warn
 from statcv.folds import FoldPlan, choose_splits, count_fits, delete_records
 from statcv.formula import Outcome
-from statcv.inference.estimates.values import values_by_repeat, values_by_split
+from statcv.inference.estimates.values import means_of_known, values_by
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.models import theta_of
 from statcv.models.batched import Folds
 from statcv.models.thresholds import NAME, deciding
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.numeric.survival import RiskSets
 from statcv.sensitivity import Sensitivity
-
-Numbers = NDArray[np.intp]
 
 
 def without_equals(plan: FoldPlan, how: str, y: NDArray[np.generic]) -> FoldPlan:
@@ -140,7 +139,6 @@ def balanced_pairs(
 
 # ---- a metric with records deleted and everything refitted ----
 
-Floats = NDArray[np.float64]
 
 PREDICTIONS = 2**20  # predictions in a batch of fits
 
@@ -194,14 +192,12 @@ def values_without(
             held = run_quietly(setup, left.plan, n_jobs, numbers=left.fits)
             failed += held.failed
             scores = scores_of(left.plan, held, setup.design.outcome, threshold)
-            values[some] = mean_values(scores, metric, how, left.of_repeat, len(batch))
+            values[some] = mean_values(scores, metric, how, left.of_repeat)
             bar.update(left.plan.n_fits)
     return values, failed
 
 
-def mean_values(
-    scores: Scores, metric: Metric, how: str, of_repeat: Numbers, groups: int
-) -> Floats:
+def mean_values(scores: Scores, metric: Metric, how: str, of_repeat: Numbers) -> Floats:
     """Return the mean of a metric over the repeats, or folds, of each group.
 
     Repeats, or folds, in which the metric has no value are ignored.
@@ -213,19 +209,9 @@ def mean_values(
     how : {"pooled", "per_fold", "paired"}
     of_repeat : numpy.ndarray of int, shape (repeats,)
         The group of each repeat.
-    groups : int
-        Number of groups.
     """
-    group = of_repeat
-    if how == "per_fold":
-        values, group = values_by_split(scores, metric), of_repeat[scores.repeat]
-    else:
-        values = values_by_repeat(scores, metric, how)
-    # folds or repeats without a value do not count
-    known = ~np.isnan(values)
-    total = np.bincount(group[known], values[known], groups)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(total / np.bincount(group[known], None, groups))
+    group = of_repeat[scores.repeat] if how == "per_fold" else of_repeat
+    return means_of_known(values_by(scores, metric, how), group)
 
 
 def scores_of(

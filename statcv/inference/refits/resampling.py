@@ -18,9 +18,9 @@ from statcv.inference.scores import clusters_of
 from statcv.metrics import Metric, auroc_by_weight
 from statcv.models import Fit
 from statcv.models.thresholds import threshold_in, threshold_used
+from statcv.numeric.arrays import Bools, Floats, Numbers
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
+Rows = Numbers
 Counts = NDArray[np.int32]
 Cut = float | Floats | None  # one threshold, or one for each record
 PREDICTIONS = 2**20  # predictions in a batch of fits, and units drawn at once
@@ -35,7 +35,7 @@ class ResampledValues:
     whole: Floats
 
     @property
-    def known(self) -> NDArray[np.bool_]:
+    def known(self) -> Bools:
         """Whether each sample has both values."""
         return np.isfinite(self.own) & np.isfinite(self.whole)
 
@@ -209,7 +209,7 @@ class Resampling:
             self.failed += made.failed
             yield batch, made
 
-    def _enough(self, times: Counts) -> NDArray[np.bool_]:
+    def _enough(self, times: Counts) -> Bools:
         """Return which samples have all classes, or different numbers.
 
         A model that is tuned on parts of its training set needs two units of a class.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level
 from statcv.errors import ArgumentTypeError, FoldWarning, warn
@@ -15,9 +15,8 @@ from statcv.inference.intervals.interval import SCALES
 from statcv.inference.tests.htest import HTest, check_alternative
 from statcv.metrics import Metric
 from statcv.metrics.areas.placements import p_at_end, ratio, symmetric_limits, tail
+from statcv.numeric.arrays import Floats
 from statcv.words import plural, stated
-
-Floats = NDArray[np.float64]
 
 EXACT = (
     "valid if the records (or the clusters that a stratifier identifies) are "

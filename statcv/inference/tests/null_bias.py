@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from textwrap import fill
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.metrics import Metric
+from statcv.numeric.arrays import Floats
 from statcv.words import plural, stated
 
-Floats = NDArray[np.float64]
 WIDTH = 78
 
 

@@ -21,11 +21,16 @@ from statcv.arguments import PERMUTATION
 from statcv.engine import run_permuted
 from statcv.folds import SCHEMES, FoldPlan, Ragged
 from statcv.formula import Design
-from statcv.inference.estimates.values import beside_itself, values_by_repeat
+from statcv.inference.estimates.values import (
+    beside_itself,
+    means_of_known,
+    values_by_repeat,
+)
 from statcv.inference.refits.refitting import scores_of
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.models.batched import strata_shares
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.tables import Printed
 from statcv.words import plural, stated
 
@@ -123,12 +128,12 @@ def distinct_permutations(clusters: Numbers, y: NDArray[np.generic]) -> float:
 
 def few_permutations(plan: FoldPlan, y: NDArray[np.generic]) -> float:
     """Count the distinct permutations among clusters; infinite unless they are few."""
-    exchanged = exchanged_clusters(plan, y)
-    if exchanged is not None:
-        own = _by_cluster(exchanged, y)
-        count = distinct_permutations(np.arange(len(own)), own)
-        return count if count < FEW else math.inf
-    clusters = permuted_clusters(plan, y)
+    clusters = exchanged_clusters(plan, y)
+    if clusters is not None:
+        y = _by_cluster(clusters, y)
+        clusters = np.arange(len(y))
+    else:
+        clusters = permuted_clusters(plan, y)
     count = math.inf if clusters is None else distinct_permutations(clusters, y)
     return count if count < FEW else math.inf
 
@@ -145,12 +150,8 @@ def few_permutations_caveat(plan: FoldPlan, y: NDArray[np.generic]) -> str:
     )
 
 
-Numbers = NDArray[np.intp]
-
-
 # ---- a metric when the outcome is unrelated to the predictors ----
 
-Floats = NDArray[np.float64]
 
 PREDICTIONS = 2**20  # predictions in a batch of permutations
 WORK = 2**30  # multiplications in an iteration of a batch of permutations
@@ -268,11 +269,10 @@ def _values(parts: Sequence[Scores], wanted: Sequence[tuple[Metric, str]]) -> Fl
         }
         parts = [beside_itself(first, len(parts), **differing)]
     for place, (metric, how) in enumerate(wanted):
-        found = [values_by_repeat(scores, metric, how) for scores in parts]
-        table = np.concatenate(found).reshape(values.shape[1], -1)
-        known = ~np.isnan(table)
-        with np.errstate(invalid="ignore"):
-            values[place] = np.where(known, table, 0).sum(axis=1) / known.sum(axis=1)
+        found = np.concatenate([values_by_repeat(one, metric, how) for one in parts])
+        times = values.shape[1]
+        number = np.repeat(np.arange(times), len(found) // times)
+        values[place] = means_of_known(found, number)
     return values
 
 

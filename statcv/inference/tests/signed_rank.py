@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level, one_of
 from statcv.errors import DataError
 from statcv.inference.tests.htest import check_alternative
 from statcv.metrics import midrank, round_significant
 from statcv.metrics.areas.placements import normal_quantile
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.tables import Printed
 
-Floats = NDArray[np.float64]
 ZEROS = ("pratt", "wilcox")
 LARGEST_EXACT = 200  # differences; with more, the normal approximation is as good
 
@@ -159,7 +159,7 @@ def _nothing(alternative: str, level: float, n: int, reason: str) -> SignedRank:
     )
 
 
-def _null(doubled: NDArray[np.intp]) -> Floats:
+def _null(doubled: Numbers) -> Floats:
     """Return the null distribution of twice the sum of the positive ranks."""
     share = np.zeros(int(doubled.sum()) + 1)
     share[0] = 1.0

@@ -10,20 +10,9 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level, check_types
 from statcv.errors import DegenerateVarianceWarning, MetricError, warn
-from statcv.metrics.areas.placements import (
-    PlacementCounts,
-    placements,
-    ratio,
-    symmetric_limits,
-    tail,
-)
-from statcv.metrics.inputs import (
-    Floats,
-    binary_outcome,
-    binary_scores,
-    real_array,
-    score_rows,
-)
+from statcv.metrics import inputs
+from statcv.metrics.areas import placements as areas
+from statcv.metrics.inputs import Floats
 from statcv.tables import Printed
 
 
@@ -135,51 +124,41 @@ def delong_test(
     """
     check_types(delong_test, locals(), MetricError)
     check_level(level, MetricError)
-    positive, first = binary_scores(y, a)
+    positive, first = inputs.binary_scores(y, a)
     if paired:
         if y_b is not None or clusters_b is not None:
             raise MetricError(
                 "y_b and clusters_b belong to a second sample, which paired scores do "
                 "not have; use paired=False."
             )
-        _, second = binary_scores(y, b)
+        _, second = inputs.binary_scores(y, b)
         scores = np.stack([first, second])
-        both = placements(positive, scores, clusters, tie_tol)
+        both = areas.placements(positive, scores, clusters, tie_tol)
         difference = both.combined(np.array([[1.0, -1.0]]))
         (area_a, area_b), (estimate,) = both.areas, difference.areas
         se, df, reason = difference.standard_errors[0], math.inf, both.reason
     else:
-        positive_b, second = binary_scores(y if y_b is None else y_b, b)
+        positive_b, second = inputs.binary_scores(y if y_b is None else y_b, b)
         of_b = clusters if clusters_b is None else clusters_b
         samples = (
-            placements(positive, first[None, :], clusters, tie_tol),
-            placements(positive_b, second[None, :], of_b, tie_tol),
+            areas.placements(positive, first[None, :], clusters, tie_tol),
+            areas.placements(positive_b, second[None, :], of_b, tie_tol),
         )
         area_a, area_b = (sample.areas[0] for sample in samples)
         estimate = area_a - area_b
         se, df = _welch(*samples)
         reasons = zip("ab", samples, strict=True)
         reason = "; ".join(f"in {k}, {s.reason}" for k, s in reasons if s.reason)
-    statistic = ratio(float(estimate), float(se))
+    statistic = areas.ratio(float(estimate), float(se))
     if np.isinf(statistic):
         reason = SAME_EVERYWHERE
         warn_degenerate(f"the areas {area_a:.6g} and {area_b:.6g} differ")
     known = df if np.isfinite(df) else np.nan
-    ends = symmetric_limits(float(estimate), float(se), level, df=known)
-    lower, upper = np.clip(ends, -1, 1)
-    return DeLongTest(
-        float(estimate),
-        float(area_a),
-        float(area_b),
-        float(se),
-        statistic,
-        tail(statistic, known, "two-sided"),
-        float(lower),
-        float(upper),
-        level,
-        reason,
-        float(df),
-    )
+    ends = areas.symmetric_limits(float(estimate), float(se), level, df=known)
+    lower, upper = map(float, np.clip(ends, -1, 1))
+    p = areas.tail(statistic, known, "two-sided")
+    shown = float(estimate), float(area_a), float(area_b), float(se), statistic
+    return DeLongTest(*shown, p, lower, upper, level, reason, float(df))
 
 
 SAME_EVERYWHERE = (
@@ -194,7 +173,9 @@ def warn_degenerate(what: str) -> None:
     warn(message, DegenerateVarianceWarning)
 
 
-def _welch(one: PlacementCounts, other: PlacementCounts) -> tuple[float, float]:
+def _welch(
+    one: areas.PlacementCounts, other: areas.PlacementCounts
+) -> tuple[float, float]:
     """Return the standard error of the samples' difference, and degrees of freedom."""
     variances = np.array([one.covariance[0, 0], other.covariance[0, 0]])
     spare = np.array([one.units - 1, other.units - 1])
@@ -302,10 +283,10 @@ def delong_contrast(
     """
     from scipy.special import chdtrc
 
-    positive = binary_outcome(y)
-    values = score_rows(scores, positive.size)
+    positive = inputs.binary_outcome(y)
+    values = inputs.score_rows(scores, positive.size)
     weights = _contrast(contrast, len(values))
-    placed = placements(positive, values, clusters, tie_tol)
+    placed = areas.placements(positive, values, clusters, tie_tol)
     contrasts = placed.combined(weights)
     estimate, covariance = contrasts.areas, contrasts.covariance
     reason = placed.reason
@@ -333,7 +314,7 @@ def _contrast(contrast: ArrayLike | None, m: int) -> Floats:
                 f"scores must have at least two rows to compare, but has {m}."
             )
         return np.eye(m - 1, m) - np.eye(m - 1, m, 1)
-    weights = np.atleast_2d(real_array(contrast, "contrast").astype(np.float64))
+    weights = np.atleast_2d(inputs.real_array(contrast, "contrast").astype(np.float64))
     if weights.ndim != 2 or weights.shape[1] != m or not len(weights):
         raise MetricError(
             f"contrast has shape {weights.shape}; it must be ({m},) or (k, {m}), with "

@@ -26,17 +26,9 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level
 from statcv.errors import MetricError
+from statcv.metrics import inputs
 from statcv.metrics.discrimination.by_value import placement_counts
-from statcv.metrics.inputs import (
-    Bools,
-    Floats,
-    Ints,
-    binary_outcome,
-    binary_scores,
-    clusters_of,
-    one_of,
-    score_rows,
-)
+from statcv.metrics.inputs import Bools, Floats, Ints
 from statcv.tables import Printed
 
 
@@ -135,17 +127,17 @@ def delong(
     0.1111
     """
     check_level(level, MetricError)
-    one_of(interval, ("wald", "logit"), "interval")
-    positive, values = binary_scores(y, score)
+    inputs.one_of(interval, ("wald", "logit"), "interval")
+    positive, values = inputs.binary_scores(y, score)
     placed = placements(positive, values[None, :], clusters, tie_tol)
     auc, se = float(placed.areas[0]), float(placed.standard_errors[0])
     plain = interval == "wald" or se == 0 or np.isnan(se)
     scale = "identity" if plain else "logit"
     ends = symmetric_limits(auc, se, level, scale=scale)
     lower, upper = np.clip(ends, 0, 1).tolist()
-    constant = _CONSTANT if clusters is None else _CONSTANT_CLUSTERS
+    constant = _CONSTANT.format("" if clusters is None else " from cluster to cluster")
     if interval == "logit" and se == 0 and auc in (0.0, 1.0):
-        pairs = disjoint_pairs(positive, clusters_of(clusters, positive.size))
+        pairs = disjoint_pairs(positive, inputs.clusters_of(clusters, positive.size))
         lower, upper = limits_at_end(auc, pairs, level)
         unit = "record" if clusters is None else "cluster"
         constant = (_AT_END if pairs >= FEWEST else _ONE_PAIR).format(pairs, unit)
@@ -207,19 +199,15 @@ def delong_covariance(
     >>> aucs.tolist(), cov.round(6).tolist()
     ([0.75, 1.0], [[0.125, 0.0], [0.0, 0.0]])
     """
-    positive = binary_outcome(y)
-    values = score_rows(scores, positive.size)
+    positive = inputs.binary_outcome(y)
+    values = inputs.score_rows(scores, positive.size)
     placed = placements(positive, values, clusters, tie_tol)
     return placed.areas, placed.covariance
 
 
 _CONSTANT = (
-    "the placement values do not vary, so the standard error is 0 and the interval is "
-    "a point: neither measures uncertainty"
-)
-_CONSTANT_CLUSTERS = (
-    "the placement values do not vary from cluster to cluster, so the standard error "
-    "is 0 and the interval is a point: neither measures uncertainty"
+    "the placement values do not vary{}, so the standard error is 0 and the interval "
+    "is a point: neither measures uncertainty"
 )
 _AT_END = (
     "all pairs are ranked alike, so the standard error is 0; the interval is the exact "
@@ -423,30 +411,29 @@ class PlacementCounts:
 
     Attributes
     ----------
-    won : ndarray of shape (m, n_positive)
-        Number of negative records below each positive one; NaN in a row with a NaN
-        score.
-    beaten : ndarray of shape (m, n_negative)
-        Number of positive records above each negative one.
-    of_positives, of_negatives : ndarray of int
-        Clusters of the records of each class.
+    counts : ndarray of shape (m, n)
+        Number of negative records below each positive one, and of positive records
+        above each negative one; NaN in a row with a NaN score.
+    positive : ndarray of bool, shape (n,)
+        Whether each record is positive.
+    codes : ndarray of int, shape (n,)
+        Cluster of each record, from 0.
     reason : str
         Why there is no variance; empty if there is one.
     """
 
-    won: Floats
-    beaten: Floats
-    of_positives: Ints
-    of_negatives: Ints
+    counts: Floats
+    positive: Bools
+    codes: Ints
     reason: str
 
     @property
     def areas(self) -> Floats:
         """Area of each row; NaN if a class has no records."""
-        pairs = self.won.shape[1] * self.beaten.shape[1]
+        pairs = int(self.positive.sum()) * int((~self.positive).sum())
         if not pairs:
-            return np.full(len(self.won), np.nan)
-        return np.asarray(self.won.sum(axis=1) / pairs)
+            return np.full(len(self.counts), np.nan)
+        return np.asarray(self.counts[:, self.positive].sum(axis=1) / pairs)
 
     @property
     def covariance(self) -> Floats:
@@ -460,24 +447,23 @@ class PlacementCounts:
         class. The result is the same, but as a sum of squares: a variance is never
         negative, and is zero if it is truly zero.
         """
-        if min(map(_distinct, (self.of_positives, self.of_negatives))) < 2:
-            return np.full((len(self.won), len(self.won)), np.nan)
-        clusters = 1 + int(max(self.of_positives.max(), self.of_negatives.max()))
-        positives = np.bincount(self.of_positives, minlength=clusters)
-        negatives = np.bincount(self.of_negatives, minlength=clusters)
-        n_positive, n_negative = positives.sum(), negatives.sum()
-        by_positives = _deviations(self.won, self.of_positives, positives)
-        by_negatives = _deviations(self.beaten, self.of_negatives, negatives)
-        pairs = float(n_positive) * float(n_negative)
-        total = n_negative * by_positives + n_positive * by_negatives
-        covariance = clusters / (clusters - 1) * _products(total / pairs**2)
-        for deviations, members in (
-            (by_positives, positives),
-            (by_negatives, negatives),
-        ):
-            holding = int((members > 0).sum())
+        clusters, by_class = self.units, []
+        for members in (self.positive, ~self.positive):
+            own, codes = self.counts[:, members], self.codes[members]
+            sizes = np.bincount(codes, minlength=clusters)
+            summed = np.stack([np.bincount(codes, row, clusters) for row in own])
+            # times the number of records, by which they are exact multiples of one half
+            deviations = sizes.sum() * summed - sizes * own.sum(axis=1, keepdims=True)
+            by_class.append((deviations, float(sizes.sum()), np.count_nonzero(sizes)))
+        (of_ones, ones, _), (of_zeros, zeros, _) = by_class
+        if min(holding for *_, holding in by_class) < 2:
+            return np.full((len(self.counts), len(self.counts)), np.nan)
+        total = (zeros * of_ones + ones * of_zeros) / (ones * zeros) ** 2
+        covariance = clusters / (clusters - 1) * (total @ total.T)
+        for deviations, size, holding in by_class:
             more = (clusters - holding) / ((holding - 1) * (clusters - 1))
-            covariance += more * _products(deviations / (pairs * members.sum()))
+            own = deviations / (ones * zeros * size)
+            covariance += more * (own @ own.T)
         return np.asarray(covariance)
 
     @property
@@ -488,39 +474,22 @@ class PlacementCounts:
     @property
     def units(self) -> int:
         """Number of clusters."""
-        return _distinct(np.concatenate([self.of_positives, self.of_negatives]))
+        return _distinct(self.codes)
 
     def combined(self, contrast: Floats) -> PlacementCounts:
         """Return the placements of linear combinations of the rows."""
-        return replace(self, won=contrast @ self.won, beaten=contrast @ self.beaten)
+        return replace(self, counts=contrast @ self.counts)
 
 
 def placements(
     positive: Bools, scores: Floats, clusters: ArrayLike | None, tie_tol: float
 ) -> PlacementCounts:
     """Return the placements of the records of each class by each of m scores."""
-    codes = clusters_of(clusters, positive.size)
-    won, beaten = _counts(positive, scores, tie_tol)
-    reason = shortage(positive, scores, codes)
-    return PlacementCounts(won, beaten, codes[positive], codes[~positive], reason)
-
-
-def _counts(positive: Bools, scores: Floats, tie_tol: float) -> tuple[Floats, Floats]:
-    """Count negatives below each positive, and positives above each negative.
-
-    `scores` has one row for each of m scores. The counts have shapes (m, n_positive)
-    and (m, n_negative), and are NaN in a row whose scores include NaN.
-    """
-    negative = ~positive
-    won = np.empty((len(scores), int(positive.sum())))
-    beaten = np.empty((len(scores), int(negative.sum())))
-    for k, score in enumerate(scores):
-        if np.isnan(score).any():
-            won[k] = beaten[k] = np.nan
-            continue
-        counts, _ = placement_counts(positive, score, tie_tol)
-        won[k], beaten[k] = counts[positive], counts[negative]
-    return won, beaten
+    codes, counts = inputs.clusters_of(clusters, positive.size), np.empty(scores.shape)
+    for row, score in zip(counts, scores, strict=True):
+        row[:] = placement_counts(positive, score, tie_tol)[0]
+    counts[np.isnan(scores).any(axis=1)] = np.nan
+    return PlacementCounts(counts, positive, codes, shortage(positive, scores, codes))
 
 
 def shortage(positive: Bools, scores: Floats, codes: Ints) -> str:
@@ -543,18 +512,3 @@ def shortage(positive: Bools, scores: Floats, codes: Ints) -> str:
 
 def _distinct(codes: Ints) -> int:
     return int(np.count_nonzero(np.bincount(codes))) if codes.size else 0
-
-
-def _deviations(counts: Floats, member: Ints, size: Ints) -> Floats:
-    """Return cluster sums minus their expectation by size, times all records.
-
-    Multiplied by the number of records they are multiples of one half, and exact.
-    """
-    summed = np.stack([np.bincount(member, row, len(size)) for row in counts])
-    deviations: Floats = size.sum() * summed - size * counts.sum(1, keepdims=True)
-    return deviations
-
-
-def _products(rows: Floats) -> Floats:
-    products: Floats = rows @ rows.T
-    return products

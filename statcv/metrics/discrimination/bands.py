@@ -12,20 +12,12 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import MAX_RESAMPLES, check_level, check_whole, resolve_seed
 from statcv.errors import MetricError
+from statcv.metrics import inputs
 from statcv.metrics.areas.placements import shortage
 from statcv.metrics.discrimination.by_value import RankedRecords, precision_on_the_way
 from statcv.metrics.discrimination.curves import sensitivity_at, sweep
 from statcv.metrics.discrimination.rounding import round_significant
-from statcv.metrics.inputs import (
-    Bools,
-    Floats,
-    Ints,
-    binary_scores,
-    cluster_codes,
-    clusters_of,
-    one_of,
-    vector,
-)
+from statcv.metrics.inputs import Bools, Floats, Ints
 from statcv.tables import Printed
 
 UNMOVED = (
@@ -132,8 +124,8 @@ def roc_band(
     ([0.35, 0.75], [0.15, 0.45])
     """
     check_level(level, MetricError)
-    one_of(method, ("pointwise", "simultaneous"), "method")
-    positive, values = binary_scores(y, score)
+    inputs.one_of(method, ("pointwise", "simultaneous"), "method")
+    positive, values = inputs.binary_scores(y, score)
     where = np.linspace(0, 1, 101) if at is None else shares_at(at)
     if method == "simultaneous":
         if clusters is not None or n_boot is not None:
@@ -199,7 +191,7 @@ def pr_band(
     ([0.667, 0.571], [0.476, 0.526])
     """
     check_level(level, MetricError)
-    positive, values = binary_scores(y, score)
+    positive, values = inputs.binary_scores(y, score)
     where = np.linspace(0, 1, 101)[1:] if at is None else shares_at(at)
     return _bootstrap(
         positive, values, level, where, clusters, n_boot, seed, tie_tol, _precision
@@ -229,7 +221,7 @@ def _bootstrap(
 ) -> CurveBand:
     """Percentiles of a curve's height over samples of records or of clusters."""
     draws = number_of_draws(n_boot)
-    unit = clusters_of(clusters, positive.size)
+    unit = inputs.clusters_of(clusters, positive.size)
     _, true, false = sweep(positive, score, tie_tol)
     estimate = height(true, false, at)
     ranked = RankedRecords.of(score, tie_tol=tie_tol)
@@ -385,8 +377,8 @@ def roc_difference(
     """
     check_level(level, MetricError)
     draws = number_of_draws(n_boot)
-    positive, first = binary_scores(y, a)
-    _, second = binary_scores(y, b)
+    positive, first = inputs.binary_scores(y, a)
+    _, second = inputs.binary_scores(y, b)
     curves = [sweep(positive, score, tie_tol)[1:] for score in (first, second)]
     where = _grid(at, *[false for _, false in curves])
     if not (positive.any() and not positive.all()):
@@ -394,7 +386,7 @@ def roc_difference(
         reason = f"no {'negative' if positive.any() else 'positive'} record"
         return CurveBand(where, missing, missing, missing, level, "pointwise", reason)
     estimate = _difference(curves[0], curves[1], where)
-    own = clusters_of(clusters, positive.size)
+    own = inputs.clusters_of(clusters, positive.size)
     reason = shortage(positive, np.stack([first, second]), own)
     order = np.lexsort((positive, second, first))
     ranked = [RankedRecords.of(x, tie_tol=tie_tol) for x in (first, second)]
@@ -438,7 +430,7 @@ def number_of_draws(n_boot: int | None) -> int:
 
 def shares_at(at: ArrayLike) -> Floats:
     """Check the rates at which a band is wanted, and return them."""
-    where = vector(at, "at")
+    where = inputs.vector(at, "at")
     if not ((where >= 0) & (where <= 1)).all():
         raise MetricError("at must hold numbers from 0 to 1.")
     return where
@@ -454,7 +446,7 @@ def drawn_times(
     so that the draws do not depend on the order of the records.
     """
     own = np.empty(order.size, dtype=np.intp)
-    own[order] = cluster_codes(unit[order], order.size)
+    own[order] = inputs.cluster_codes(unit[order], order.size)
     holds = np.bincount(own, positive) > 0, np.bincount(own, ~positive) > 0
     kinds = (holds[0] & ~holds[1], ~holds[0] & holds[1], holds[0] & holds[1])
     strata = [np.flatnonzero(kind) for kind in kinds]

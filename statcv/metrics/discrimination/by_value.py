@@ -16,59 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError
+from statcv.metrics import inputs
 from statcv.metrics.discrimination.rounding import TIE_TOL, begins_value
-from statcv.metrics.inputs import (
-    Bools,
-    Floats,
-    Ints,
-    binary_outcome,
-    real_array,
-    real_number,
-    same_length,
-)
+from statcv.metrics.inputs import Bools, Floats, Ints
 from statcv.numeric.threads import RECORD, shared
-
-_BITS = 64  # bits of the integers by which numbers are sorted
-_EXACT = 52  # bits of the fraction of a double
-_MANY = 2**13  # numbers from which they are sorted as integers first
-
-
-def in_rising_order(values: Floats) -> tuple[Ints, Floats]:
-    """Return the positions of numbers in rising order, and the numbers in that order.
-
-    The positions of equal numbers rise. Many numbers are first sorted by their place
-    between the least and the largest, in as many bits as their positions leave of 64,
-    which leaves few to be exchanged.
-
-    Parameters
-    ----------
-    values : numpy.ndarray, shape (n,)
-        NaN comes last.
-
-    Examples
-    --------
-    >>> order, rising = in_rising_order(np.array([0.3, 0.1, 0.3, 0.2]))
-    >>> order.tolist(), rising.tolist()
-    ([1, 3, 0, 2], [0.1, 0.2, 0.3, 0.3])
-    """
-    order: Ints = np.arange(len(values))
-    with np.errstate(over="ignore", invalid="ignore"):
-        low, span = values.min(initial=np.inf), np.ptp(values) if len(values) else 0.0
-    if len(values) >= _MANY and 0 < span < np.inf:  # not so with NaN
-        bits = (len(values) - 1).bit_length()
-        largest = 2.0 ** min(_BITS - bits, _EXACT) - 1
-        place = ((values - low) * (largest / span)).astype(np.uint64)
-        place <<= np.uint64(bits)
-        place |= order.astype(np.uint64)
-        place.sort()
-        place &= np.uint64(2**bits - 1)
-        order = place.astype(np.intp)
-    rising = values[order]
-    if not (rising[1:] >= rising[:-1]).all():
-        again = np.argsort(rising, kind="stable")
-        order, rising = order[again], rising[again]
-    return order, rising
-
 
 _LARGE = 2**10  # records of a group, on average, that is counted by itself
 _AT_ONCE = 2**20  # scores ranked together: enough to be fast, few enough to fit
@@ -180,8 +131,8 @@ class RankedRecords:
     ) -> RankedRecords:
         """Rank values, all of them in one group by default."""
         if group is None or groups == 1:
-            order, rising = in_rising_order(values)
-            begins = np.flatnonzero(begins_value(rising, tie_tol))
+            order = np.argsort(values)
+            begins = np.flatnonzero(begins_value(values[order], tie_tol))
             return cls(order, begins, np.array([0, len(begins)]))
         order = _order_in_groups(group, values, groups)
         own = group[order]
@@ -251,11 +202,11 @@ def areas_of_scores(
     area: Callable[[CountsByValue], Floats],
 ) -> Any:
     """Return the area of a score, or of each of m scores; NaN where a score is."""
-    real_number(tie_tol, "tie_tol")
-    positive, rows = binary_outcome(y), real_array(score, "score")
+    inputs.real_number(tie_tol, "tie_tol")
+    positive, rows = inputs.binary_outcome(y), inputs.real_array(score, "score")
     one, n = rows.ndim == 1, positive.size
     if one:
-        same_length(n, rows.size, "score")
+        inputs.same_length(n, rows.size, "score")
     elif rows.ndim != 2 or rows.shape[1] != n:
         raise MetricError(
             f"score has shape {rows.shape}; it must be ({n},), or (m, {n}) for m "

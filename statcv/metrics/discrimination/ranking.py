@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -241,25 +241,13 @@ def ranked_higher(score: ArrayLike, rival: ArrayLike) -> inputs.Floats:
 # ---- several classes ----
 
 
-@overload
-def auroc_ovr(
-    y: ArrayLike,
-    p: ArrayLike,
-    *,
-    average: Literal["macro", "weighted"] = "macro",
-    tie_tol: float = 1e-12,
-) -> float: ...
-@overload
-def auroc_ovr(
-    y: ArrayLike, p: ArrayLike, *, average: None, tie_tol: float = 1e-12
-) -> inputs.Floats: ...
 def auroc_ovr(
     y: ArrayLike,
     p: ArrayLike,
     *,
     average: Literal["macro", "weighted"] | None = "macro",
     tie_tol: float = 1e-12,
-) -> float | inputs.Floats:
+) -> Any:
     """Area under the ROC curve of each class against the rest.
 
     Parameters
@@ -519,9 +507,14 @@ def concordance_counts(
     outcome, score = _ranks(y), _ranks(round_significant(x, tie_tol))
     rivals = _alike(own) - _alike(own, outcome)
     tied = _alike(own, score) - _alike(own, outcome, score)
-    order, wrong = np.lexsort((score, outcome, own)), np.empty(len(x))
-    wrong[order] = _inversions(own[order], score[order])
-    return ConcordanceCounts(rivals - wrong - tied / 2, rivals, tied)
+    # of equal outcomes the higher predictions come first, so that none is below another
+    order, n, won = np.lexsort((-score, outcome, own)), len(x), np.empty(len(x))
+    block, rank, one = own[order], score[order], np.ones((1, len(x)))
+    begin, end = (np.searchsorted(block, block, side) for side in ("left", "right"))
+    below = lower_sums(rank, begin, end, one)[0]
+    turned = (rank.max(initial=0) - rank)[::-1], n - end[::-1], n - begin[::-1]
+    won[order] = below + lower_sums(*turned, one)[0, ::-1]
+    return ConcordanceCounts(won + tied / 2, rivals, tied)
 
 
 def _ranks(values: NDArray[Any]) -> inputs.Ints:
@@ -539,36 +532,41 @@ def _alike(*keys: inputs.Ints) -> inputs.Floats:
     return counts
 
 
-def _inversions(block: inputs.Ints, rank: inputs.Ints) -> inputs.Floats:
-    """Count the records with which each is in the wrong order, within its block.
+def lower_sums(
+    rank: inputs.Ints, begin: inputs.Ints, end: inputs.Ints, values: inputs.Floats
+) -> inputs.Floats:
+    """Sum values over the records before each in its block that have a lower rank.
 
     Ranks are compared bit by bit from the highest bit: among ranks that agree so far,
-    an earlier rank that has the bit and a later one that lacks it form such a pair.
+    one that has the bit is above earlier ones that lack it.
 
     Parameters
     ----------
-    block : numpy.ndarray of int, shape (n,)
-        Blocks in increasing order.
     rank : numpy.ndarray of int, shape (n,)
         Ranks from 0.
+    begin, end : numpy.ndarray of int, shape (n,)
+        Where the block of each record begins and ends.
+    values : numpy.ndarray, shape (m, n)
+        One or several values of each record.
     """
-    found, place = np.zeros(len(rank)), np.arange(len(rank))
+    place, record = np.arange(len(rank)), np.arange(len(rank))
+    sums = np.zeros_like(values)
     for bit in reversed(range(int(rank.max(initial=0)).bit_length())):
-        has = (rank >> bit) & 1
-        first = np.flatnonzero(np.diff(block, prepend=-1))
-        size = np.diff(np.append(first, len(block)))
-        start = np.repeat(first, size)
-        with_bit = np.cumsum(has) - has
-        with_bit -= with_bit[start]  # earlier ones of the block
-        lacking = np.arange(len(rank)) - start - with_bit
-        all_lacking = np.repeat(size - np.add.reduceat(has, first), size)
-        found[place] += np.where(has == 1, all_lacking - lacking, with_bit)
-        # values that lack the bit come first in each block, in the same order
-        to = start + np.where(has == 1, all_lacking + with_bit, lacking)
-        order = np.empty_like(to)
-        order[to] = np.arange(len(to))
-        rank, place, has, block = rank[order], place[order], has[order], block[order]
-        block = np.cumsum(
-            (np.diff(block, prepend=-1) != 0) | (np.diff(has, prepend=0) != 0)
-        )
+        has = (rank >> bit) & 1 == 1
+        lacking = np.append(0, np.cumsum(~has))
+        total = np.zeros((len(values), len(rank) + 1))
+        np.cumsum(values * ~has, axis=1, out=total[:, 1:])
+        upper = np.flatnonzero(has)
+        sums[:, upper] += total[:, upper] - total[:, begin[upper]]
+        # those that lack the bit come first in each block, in the same order
+        middle = begin + lacking[end] - lacking[begin]
+        before = lacking[:-1] - lacking[begin]
+        moved = np.where(has, middle + place - begin - before, begin + before)
+        begin, end = np.where(has, middle, begin), np.where(has, end, middle)
+        again = np.empty_like(moved)
+        again[moved] = place
+        rank, record, begin, end = (one[again] for one in (rank, record, begin, end))
+        values, sums = values[:, again], sums[:, again]
+    found = np.empty_like(sums)
+    found[:, record] = sums
     return found

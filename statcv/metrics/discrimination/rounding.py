@@ -21,7 +21,6 @@ _DECIMALS = 12
 _EXTREME = 1e-9  # distance from 0 and 1 at which 12 decimals lose digits
 _LEAST = 2.0**-53  # distance of a double from 1
 _DOUBLE_DIGITS = 16  # a double holds no more significant digits than these
-_BESIDE = 2**15  # numbers that are compared at once, each with the next
 _POWERS = np.array([float(f"1e{k}") for k in range(301)])  # each correctly rounded
 
 
@@ -106,12 +105,10 @@ def begins_value(
     _digits(tie_tol)
     new = np.ones(len(rising), dtype=bool)
     with np.errstate(invalid="ignore", over="ignore"):  # infinite numbers
-        for start in range(0, len(rising) - 1, _BESIDE):
-            other = rising[start + 1 : start + 1 + _BESIDE]
-            one = rising[start : start + len(other)]
-            size = np.maximum(-one, other)  # size of the larger one, as they rise
-            size *= 40 * tie_tol  # more than a unit of the last digit that is kept
-            np.greater(other - one, size, out=new[start + 1 : start + 1 + len(other)])
+        one, other = rising[:-1], rising[1:]
+        size = np.maximum(-one, other)  # size of the larger one, as they rise
+        # by more than a unit of the last digit that is kept
+        new[1:] = other - one > 40 * tie_tol * size
     if known is not None:
         new |= known
     near = np.flatnonzero(~new)

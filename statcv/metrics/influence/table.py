@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.metrics.classification.classwise import predicted_class
-from statcv.metrics.classification.confusion import tables_of
+from statcv.metrics.classification.classwise import predicted_class, tables_of
 from statcv.metrics.discrimination.by_value import RankedRecords, placement_counts
 from statcv.metrics.discrimination.ranking import concordance_counts
 from statcv.metrics.influence import weighted
@@ -234,11 +233,11 @@ def slope_derivative(y: Outcomes, p: Floats) -> Derivative:
 
 def _recalibration(y: Outcomes, p: Floats, slope: bool) -> Derivative:
     """Differentiate the equations that the maximum of the likelihood solves."""
-    fit = recalibration(y == 1, p, slope=slope)
-    if np.isnan(fit.intercept):
+    start, turn = recalibration(y == 1, p, slope=slope)
+    if np.isnan(start):
         return Derivative(np.full(len(p), np.nan))
     logit = np.log(p / (1 - p))
-    fitted = expit(fit.intercept + fit.slope * logit)
+    fitted = expit(start + turn * logit)
     residual, variance = y - fitted, fitted * (1 - fitted)
     if not slope:
         return Derivative(residual / variance.sum())
@@ -271,23 +270,19 @@ class DerivativeOfTable:
         """Return the derivatives."""
         codes = y.astype(np.intp)
         chosen = predicted_class(x, 0.5 if threshold is None else threshold)
-        chosen = np.nan_to_num(chosen).astype(np.intp)
-        rates = self._rates(codes, chosen, 2 if x.ndim == 1 else x.shape[1])
-        own = rates[codes, chosen]
-        return Derivative(own - own.mean())
-
-    def _rates(self, observed: Any, chosen: Any, classes: int) -> Floats:
-        """Return the derivatives of the metric by the count of each cell."""
-        table = tables_of(0 * observed, observed, chosen, (1, classes))[0]
-        rates = np.full((classes, classes), np.nan)
+        cells = codes, np.nan_to_num(chosen).astype(np.intp)
+        classes = 2 if x.ndim == 1 else x.shape[1]
+        table = tables_of(0 * codes, *cells, (1, classes))[0]
         if np.isnan(self.of_table(table)):
-            return rates
-        for cell in np.ndindex(classes, classes):
+            return Derivative(np.full(len(codes), np.nan))
+        rates = np.empty_like(table)  # the derivatives by the count of each cell
+        for cell in np.ndindex(table.shape):
             up, down = table.copy(), table.copy()
             up[cell] += STEP
             down[cell] -= STEP
             rates[cell] = (self.of_table(up) - self.of_table(down)) / (2 * STEP)
-        return rates
+        own = rates[cells]
+        return Derivative(own - own.mean())
 
 
 # ---- the table ----

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.metrics.classification.confusion import tables_of
+from statcv.metrics.classification.classwise import tables_of
 from statcv.metrics.inputs import Floats
 
 Outcomes = NDArray[Any]
@@ -26,6 +26,7 @@ MAX_EXACT = 2**11  # records whose predictions are sorted; more are counted in b
 BINS = 2**13  # bins of equal width between the least and the largest prediction
 DIGITS = 2.0**40  # predictions tie that agree to this share of the largest one
 MAX_PAIRS = 2**13  # pairs of records with different numbers, a sample if there are more
+SETTLED = 1e-15  # change in the last of the steps, relative to the slope
 NEWTON_STEPS = 12  # steps of Newton's method by which a calibration is fitted
 # largest change of a calibration's intercept, or of its slope times the sd of log-odds
 MAX_STEP = 3.0
@@ -123,20 +124,62 @@ class WeightedRecalibration:
 
         start = logit(np.clip(mean(y, weights), SURE, 1 - SURE))[:, None]
         a, b = (start, 0 * start) if self.slope else (0 * start, 1 + 0 * start)
-        spread = np.maximum(eta.std(axis=1, keepdims=True), SURE)
-        for _ in range(NEWTON_STEPS):
-            p = expit(a + b * eta)
-            pull, curved = weights * (y - p), weights * p * (1 - p)
-            total = np.maximum(curved.sum(axis=1, keepdims=True), SURE)
-            a = a + _limited(pull.sum(axis=1, keepdims=True) / total)
-            if self.slope:
-                centre = (curved * eta).sum(axis=1, keepdims=True) / total
-                away = eta - centre
-                square = (curved * away**2).sum(axis=1, keepdims=True)
-                turn = (pull * away).sum(axis=1, keepdims=True)
-                turn = _limited(turn / np.maximum(square, SURE**2) * spread) / spread
-                a, b = a - turn * centre, b + turn
+        a, b, _ = regressed(
+            *(y, eta, weights, a, b, expit), lambda p: p * (1 - p), slope=self.slope
+        )
         return a[:, 0], b[:, 0]
+
+
+def regressed(
+    y: Outcomes,
+    eta: Floats,
+    weights: Floats,
+    a: Floats,
+    b: Floats,
+    mean_of: Callable[[Floats], Floats],
+    variance: Callable[[Floats], Floats],
+    *,
+    slope: bool = True,
+    rounds: int = NEWTON_STEPS,
+) -> tuple[Floats, Floats, Floats]:
+    """Regress on one linear predictor with a canonical link, by limited Newton steps.
+
+    Parameters
+    ----------
+    y, eta, weights : numpy.ndarray
+        Outcomes, shape (n,), and linear predictors and weights, (m, n).
+    a, b : numpy.ndarray, shape (m, 1)
+        Intercepts and slopes at the start.
+    mean_of, variance : callable
+        Mean by the linear predictor, and variance by the mean.
+    slope : bool, default True
+        Whether the slope is fitted too.
+    rounds : int
+        Largest number of steps.
+
+    Returns
+    -------
+    tuple of numpy.ndarray, each of shape (m, 1)
+        Intercepts, slopes, and the last change of the slopes times the spread.
+    """
+    spread = np.maximum(eta.std(axis=1, keepdims=True), SURE)
+    for _ in range(rounds):
+        fitted = mean_of(a + b * eta)
+        pull, curved = weights * (y - fitted), weights * variance(fitted)
+        total = np.maximum(curved.sum(axis=1, keepdims=True), SURE)
+        up = _limited(pull.sum(axis=1, keepdims=True) / total)
+        a, turn = a + up, 0 * up
+        if slope:
+            centre = (curved * eta).sum(axis=1, keepdims=True) / total
+            away = eta - centre
+            square = (curved * away**2).sum(axis=1, keepdims=True)
+            turn = (pull * away).sum(axis=1, keepdims=True)
+            turn = _limited(turn / np.maximum(square, SURE**2) * spread)
+            a, b = a - turn / spread * centre, b + turn / spread
+        moved = np.maximum(np.abs(up), np.abs(turn))
+        if not (moved > SETTLED * (1 + np.abs(b))).any():
+            break
+    return a, b, turn
 
 
 def _in_bins(x: Floats, y: Outcomes, weights: Floats) -> tuple[Floats, Floats, Floats]:
@@ -224,9 +267,7 @@ def average_precision(y: Outcomes, x: Floats, weights: Floats) -> Floats:
         return np.asarray((high * precision).sum(axis=1) / high.sum(axis=1))
 
 
-def _by_value(
-    positive: NDArray[np.bool_], x: Floats, weights: Floats
-) -> tuple[Floats, Floats]:
+def _by_value(positive: NDArray[np.bool_], x: Floats, weights: Floats) -> list[Floats]:
     """Return the weights of both classes by prediction, in rising order, (m, values).
 
     Many predictions are counted in bins, which is ten times as fast as sorting them.
@@ -244,13 +285,9 @@ def _by_value(
         ones = positive[order]
         weights = np.take_along_axis(np.broadcast_to(weights, (sets, n)), order, axis=1)
     cell = (place + values * np.arange(sets)[:, None]).ravel()
-    high, low = (
-        np.asarray(np.bincount(cell, own.ravel(), sets * values), dtype=float)
-        for own in (
-            np.broadcast_to(weights * some, (sets, n)) for some in (ones, ~ones)
-        )
-    )
-    return high.reshape(sets, values), low.reshape(sets, values)
+    sides = (np.broadcast_to(weights * some, (sets, n)) for some in (ones, ~ones))
+    sums = (np.bincount(cell, own.ravel(), sets * values) for own in sides)
+    return [np.asarray(one, dtype=float).reshape(sets, values) for one in sums]
 
 
 def auroc_hand_till(y: Outcomes, x: Floats, weights: Floats) -> Floats:

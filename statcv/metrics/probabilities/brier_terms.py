@@ -9,18 +9,10 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import MAX_BINS, check_level, check_types, check_whole
 from statcv.errors import MetricError
+from statcv.metrics import inputs
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.discrimination.rounding import round_significant
-from statcv.metrics.inputs import (
-    Floats,
-    Ints,
-    binary_probabilities,
-    improper,
-    improper_groups,
-    in_one_group,
-    per_record,
-    share_of_sums,
-)
+from statcv.metrics.inputs import Floats, Ints
 from statcv.tables import Printed
 from statcv.words import plural
 
@@ -127,14 +119,14 @@ def brier_parts(
     (0.0111, 0.0278, 0.25)
     """
     check_types(brier_parts, locals(), MetricError)
-    positive, p = binary_probabilities(y, p)
+    positive, p = inputs.binary_probabilities(y, p)
     if groups is None:
         codes: Ints = np.unique(round_significant(p), return_inverse=True)[1]
         codes = codes.reshape(-1)
     else:
         codes = quantile_groups(p, groups)
     n, n_groups = p.size, int(codes.max(initial=-1)) + 1
-    if odd := improper(p):
+    if odd := inputs.improper(p):
         nan = float("nan")
         return BrierParts(
             nan, nan, nan, nan, nan, nan, n_groups, n, bias_corrected, odd
@@ -153,7 +145,12 @@ def brier_parts(
         within_covariance = float(2 * (off * (positive - share[codes])).mean())
     reason = ""
     if bias_corrected:
-        excess, missing, reason = _corrections(size, share, uncertainty)
+        missing = uncertainty / (n - 1) if n > 1 else np.nan
+        with np.errstate(invalid="ignore"):  # NaN for a group of a single record
+            excess = float((size * share * (1 - share) / (size - 1)).sum() / n)
+        if single := int((size == 1).sum()):
+            few = f"{plural(single, 'group')} of a single record"
+            reason = f"{few}: set groups, or set it lower"
         reliability -= excess
         resolution -= excess - missing
         uncertainty += missing
@@ -211,9 +208,9 @@ def brier_skill(y: ArrayLike, p: ArrayLike, baseline: ArrayLike | None = None) -
     0.615
     """
     if baseline is None:
-        positive, _ = binary_probabilities(y, p)
+        positive, _ = inputs.binary_probabilities(y, p)
         baseline = positive.mean() if positive.size else np.nan
-    return in_one_group(brier_skill_by_group, y, p, baseline=baseline)
+    return inputs.in_one_group(brier_skill_by_group, y, p, baseline=baseline)
 
 
 def brier_skill_by_group(
@@ -244,28 +241,13 @@ def brier_skill_by_group(
     >>> brier_skill_by_group(y, p, [0, 0, 1, 1], 2, baseline=0.5).round(2)
     array([0.84, 0.36])
     """
-    positive, read = binary_probabilities(y, p)
-    own, reference = np.asarray(group), per_record(baseline, read.size, "baseline")
+    positive, read = inputs.binary_probabilities(y, p)
+    own = np.asarray(group)
+    reference = inputs.per_record(baseline, read.size, "baseline")
     remaining = np.bincount(own, (read - positive) ** 2, groups)
     removable = np.bincount(own, (reference - positive) ** 2, groups)
-    odd = improper_groups(read, own, groups) | improper_groups(reference, own, groups)
-    return 1 - share_of_sums(remaining, removable, odd)
-
-
-def _corrections(
-    size: Ints, share: Floats, uncertainty: float
-) -> tuple[float, float, str]:
-    """Return the excess of reliability, the deficit of uncertainty, and a reason."""
-    n = int(size.sum())
-    missing = uncertainty / (n - 1) if n > 1 else np.nan
-    single = int((size == 1).sum())
-    if single:
-        few = (
-            f"{plural(single, 'group')} of a single record: set groups, or set it lower"
-        )
-        return np.nan, missing, few
-    excess = float((size * share * (1 - share) / (size - 1)).sum() / n)
-    return excess, missing, ""
+    odd = inputs.improper_groups(own, groups, read, reference)
+    return 1 - inputs.share_of_sums(remaining, removable, odd)
 
 
 # ---- groups of records, and a test of all ----
@@ -352,9 +334,9 @@ def calibration_groups(
     ([0.0, 0.5, 1.0], [0.0, 0.09, 0.34], [2, 2, 2])
     """
     check_level(level, MetricError)
-    positive, p = binary_probabilities(y, p)
+    positive, p = inputs.binary_probabilities(y, p)
     codes = quantile_groups(p, groups)
-    if odd := improper(p):
+    if odd := inputs.improper(p):
         empty, none = np.empty(0), np.empty(0, dtype=np.intp)
         return CalibrationGroups(empty, empty, empty, empty, none, level, odd)
     count = np.bincount(codes)
@@ -441,8 +423,8 @@ def spiegelhalter_test(y: ArrayLike, p: ArrayLike) -> SpiegelhalterTest:
     """
     from scipy.special import ndtr
 
-    positive, p = binary_probabilities(y, p)
-    if odd := improper(p):
+    positive, p = inputs.binary_probabilities(y, p)
+    if odd := inputs.improper(p):
         return SpiegelhalterTest(np.nan, np.nan, odd)
     excess = float(((positive - p) * (1 - 2 * p)).sum())
     variance = float(((1 - 2 * p) ** 2 * p * (1 - p)).sum())

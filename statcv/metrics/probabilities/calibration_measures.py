@@ -14,17 +14,7 @@ from statcv.arguments import check_level
 from statcv.errors import MetricError
 from statcv.metrics import inputs
 from statcv.metrics.areas.placements import normal_quantile
-from statcv.metrics.probabilities.recalibration import (
-    LogisticFit,
-    columns_of,
-    fit_logistic,
-    intercept_fit,
-    logit_of,
-    ones_of,
-    recalibration,
-    sandwich,
-    slope_fit,
-)
+from statcv.metrics.probabilities import recalibration as logistic
 from statcv.tables import Printed
 
 
@@ -58,7 +48,7 @@ def calibration_slope(y: ArrayLike, p: ArrayLike) -> float:
     >>> round(calibration_slope([0, 1, 0, 1, 1], [0.2, 0.3, 0.4, 0.5, 0.6]), 3)
     2.458
     """
-    return recalibration(*inputs.binary_probabilities(y, p), slope=True).slope
+    return logistic.recalibration(*inputs.binary_probabilities(y, p), slope=True)[1]
 
 
 def calibration_intercept(y: ArrayLike, p: ArrayLike) -> float:
@@ -91,7 +81,7 @@ def calibration_intercept(y: ArrayLike, p: ArrayLike) -> float:
     >>> round(calibration_intercept([0, 1, 0, 1, 1], [0.5] * 5), 3)
     0.405
     """
-    return recalibration(*inputs.binary_probabilities(y, p), slope=False).intercept
+    return logistic.recalibration(*inputs.binary_probabilities(y, p), slope=False)[0]
 
 
 def oe_ratio(y: ArrayLike, p: ArrayLike) -> float:
@@ -156,9 +146,8 @@ def oe_ratio_by_group(
     own = np.asarray(group)
     observed = np.bincount(own, positive, groups)
     expected = np.bincount(own, read, groups)
-    return inputs.share_of_sums(
-        observed, expected, inputs.improper_groups(read, own, groups)
-    )
+    odd = inputs.improper_groups(own, groups, read)
+    return inputs.share_of_sums(observed, expected, odd)
 
 
 # ---- the discrimination slope ----
@@ -225,7 +214,7 @@ def discrimination_slope_by_group(
     """
     positive, read = inputs.binary_probabilities(y, p)
     own = np.asarray(group)
-    odd = inputs.improper_groups(read, own, groups)
+    odd = inputs.improper_groups(own, groups, read)
 
     def mean(side: inputs.Bools) -> inputs.Floats:
         total = np.bincount(own, side * read, groups)
@@ -240,14 +229,14 @@ def discrimination_slope_by_group(
 def profile_limits(
     positive: inputs.Bools,
     p: inputs.Floats,
-    held: LogisticFit,
-    joint: LogisticFit,
+    held: logistic.LogisticFit,
+    joint: logistic.LogisticFit,
     level: float,
 ) -> inputs.Floats:
     """Return lower and upper limits for the intercept, joint intercept and slope."""
     limits = np.full((3, 2), np.nan)
     if not held.reason:
-        logit, ones = logit_of(p), ones_of(p)
+        logit, ones = logistic.logit_of(p), logistic.ones_of(p)
 
         def at_intercept(a: float) -> float:
             eta = a + logit
@@ -258,10 +247,10 @@ def profile_limits(
         nothing = np.zeros(p.size)
 
         def at_joint_intercept(a: float) -> float:
-            return fit_logistic(positive, logit[:, None], nothing + a).loss
+            return logistic.fit_logistic(positive, logit[:, None], nothing + a).loss
 
         def at_slope(b: float) -> float:
-            return fit_logistic(positive, ones, b * logit).loss
+            return logistic.fit_logistic(positive, ones, b * logit).loss
 
         limits[1] = _where_it_falls(at_joint_intercept, joint, 0, level)
         limits[2] = _where_it_falls(at_slope, joint, 1, level)
@@ -269,7 +258,7 @@ def profile_limits(
 
 
 def _where_it_falls(
-    loss: Callable[[float], float], fit: LogisticFit, k: int, level: float
+    loss: Callable[[float], float], fit: logistic.LogisticFit, k: int, level: float
 ) -> tuple[float, float]:
     """Find the values at which twice the loss exceeds its minimum by a quantile."""
     from scipy.optimize import brentq
@@ -406,13 +395,13 @@ def calibration(
             "interval='profile' needs independent records, but records of a cluster "
             "are dependent; omit one of the two arguments."
         )
-    held, joint = intercept_fit(positive, p), slope_fit(positive, p)
+    held, joint = logistic.intercept_fit(positive, p), logistic.slope_fit(positive, p)
     reasons = [held.reason, joint.reason]
     errors = []
-    for fit, columns in ((held, ones_of(p)), (joint, columns_of(p))):
+    for fit, columns in ((held, logistic.ones_of(p)), (joint, logistic.columns_of(p))):
         covariance = fit.covariance
         if clusters is not None and not fit.reason:
-            covariance, few = sandwich(fit, positive, columns, codes)
+            covariance, few = logistic.sandwich(fit, positive, columns, codes)
             reasons.append(few)
         errors.append(np.sqrt(np.diag(covariance)))
     beta, se = np.concatenate([held.beta, joint.beta]), np.concatenate(errors)

@@ -12,15 +12,9 @@ from typing import get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from statcv.metrics import inputs
 from statcv.metrics.influence.derivative import Derivative
-from statcv.metrics.inputs import (
-    Bools,
-    Floats,
-    Ints,
-    binary_probabilities,
-    improper,
-    one_of,
-)
+from statcv.metrics.inputs import Bools, Floats, Ints
 from statcv.metrics.probabilities.recalibration import logit_of
 from statcv.metrics.probabilities.smooth import (
     SPANS,
@@ -102,11 +96,11 @@ def emax(y: ArrayLike, p: ArrayLike, *, smooth: Smooth = "loess") -> float:
 def _distances(
     y: ArrayLike, p: ArrayLike, smooth: Smooth
 ) -> tuple[float, float, float, float]:
-    one_of(smooth, get_args(Smooth), "smooth")
-    positive, read = binary_probabilities(y, p)
+    inputs.one_of(smooth, get_args(Smooth), "smooth")
+    positive, read = inputs.binary_probabilities(y, p)
     values, own = np.unique(read, return_inverse=True)
     both = positive.any() and not positive.all()
-    if smooth != "spline" and len(values) < 3 and both and not improper(read):
+    if smooth != "spline" and len(values) < 3 and both and not inputs.improper(read):
         shares = np.bincount(own, positive) / np.bincount(own)
         return distances(shares[own], read)
     if len(read) < _LEAST:

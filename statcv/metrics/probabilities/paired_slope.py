@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike
 from statcv.metrics.inputs import Floats, same_length, vector
 
 _SAME = 1e-12  # log-odds nearer than this, relative to the larger, are equal
-_ITERATIONS = 200
-_EXACT = 1e-14  # relative accuracy of the slope
+_EXACT = 1e-14  # accuracy of the slope by differences of at most 1
 
 
 def slope_of_pairs(difference: ArrayLike) -> float:
@@ -106,25 +105,20 @@ def _score(d: Floats, slope: float) -> tuple[Floats, Floats]:
 
 
 def _solve(d: Floats) -> float:
-    """Find the zero of the score, which decreases with the slope, by Newton's method.
+    """Find the zero of the score, which decreases with the slope.
 
-    A step that would leave the interval known to contain the slope is replaced by a
-    bisection.
+    The differences are scaled to at most 1.
     """
+    from scipy.optimize import brentq
+
     unit = float(np.abs(d).max())
-    d = d / unit
+
+    def score(slope: float) -> float:
+        return float(_score(d / unit, slope)[0].sum())
+
     low, high = -1.0, 1.0
-    while _score(d, low)[0].sum() < 0:
+    while score(low) < 0:
         low *= 2
-    while _score(d, high)[0].sum() > 0:
+    while score(high) > 0:
         high *= 2
-    slope = 0.0
-    for _ in range(_ITERATIONS):
-        score, information = (part.sum() for part in _score(d, slope))
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            step = float(score / information)
-        if abs(step) <= _EXACT * max(1.0, abs(slope)):
-            break
-        low, high = (slope, high) if score > 0 else (low, slope)
-        slope = slope + step if low < slope + step < high else (low + high) / 2
-    return slope / unit
+    return float(brentq(score, low, high, xtol=_EXACT)) / unit

@@ -184,30 +184,16 @@ def slope_fit(positive: Bools, p: Floats) -> LogisticFit:
     return fit
 
 
-@dataclass(frozen=True, eq=False)
-class Recalibration:
-    """The coefficients of a logistic regression on the logit of probabilities.
+def recalibration(positive: Bools, p: Floats, *, slope: bool) -> tuple[float, float]:
+    """Fit the intercept with the slope fixed at 1, or both, and return both.
 
-    Attributes
-    ----------
-    intercept, slope : float
-        The coefficients; a slope of 1 if it is not estimated. The intercept is NaN if
-        there is no fit, for the reasons that :class:`LogisticFit` gives.
-    """
-
-    intercept: float
-    slope: float
-
-
-def recalibration(positive: Bools, p: Floats, *, slope: bool) -> Recalibration:
-    """Fit the intercept with the slope fixed at 1, or both.
-
-    With many records Newton's steps begin at the probabilities themselves. Where these
-    steps do not soon become short the fit is that of :func:`fit_logistic`.
+    The intercept, and a slope that is estimated, are NaN if there is no fit, for the
+    reasons that :class:`LogisticFit` gives.
     """
     if slope:
-        return Recalibration(*map(float, slope_fit(positive, p).beta))
-    return Recalibration(float(intercept_fit(positive, p).beta[0]), 1.0)
+        intercept, turn = slope_fit(positive, p).beta
+        return float(intercept), float(turn)
+    return float(intercept_fit(positive, p).beta[0]), 1.0
 
 
 def logit_of(p: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -10,26 +10,12 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level, is_whole
 from statcv.errors import MetricError
+from statcv.metrics import inputs
 from statcv.metrics.areas.placements import normal_quantile
-from statcv.metrics.inputs import (
-    Bools,
-    Floats,
-    Ints,
-    binary_probabilities,
-    clusters_of,
-    improper,
-    one_of,
-    vector,
-)
-from statcv.metrics.probabilities.recalibration import (
-    COLLINEAR,
-    fit_logistic,
-    logit_of,
-    no_fit,
-    sandwich,
-    separated,
-    undefined,
-)
+from statcv.metrics.inputs import Bools, Floats, Ints
+from statcv.metrics.probabilities import recalibration
+from statcv.metrics.probabilities.recalibration import logit_of
+from statcv.numeric.logistic import expit
 from statcv.tables import Printed
 from statcv.words import plural
 
@@ -156,129 +142,52 @@ def calibration_curve(
     ([0.2, 0.47], 0.026)
     """
     check_level(level, MetricError)
-    one_of(smooth, get_args(Smooth), "smooth")
+    inputs.one_of(smooth, get_args(Smooth), "smooth")
     if knots is not None and (
         smooth != "spline" or not is_whole(knots) or knots not in (3, 4, 5)
     ):
         raise MetricError(f"knots={knots!r} must be 3, 4 or 5, with smooth='spline'.")
-    positive, p = binary_probabilities(y, p)
-    codes = None if clusters is None else clusters_of(clusters, p.size)
+    positive, p = inputs.binary_probabilities(y, p)
+    codes = None if clusters is None else inputs.clusters_of(clusters, p.size)
     points = _points(p, at)
-    if smooth != "spline":
-        return _local_curve(positive, p, points, level, codes, smooth)
-    return _spline_curve(positive, p, points, level, knots, codes)
+    within = (points >= p.min(initial=1.0)) & (points <= p.max(initial=0.0))
+    fit: SplineFit | LocalFit
+    if smooth == "spline":
+        fit = spline_fit(positive, p, knots, codes)
+    else:
+        fit = local_fit(positive, p, codes, smooth)
+    middle, se = np.full((2, points.size), np.nan)
+    far, reasons = (np.nan,) * 4, [fit.reason]
+    if fit.linear is not None:
+        middle[within], se[within] = fit.at(points[within])
+        far = distances(fit.shown(fit.linear), fit.p)
+        if smooth != "spline" and within.any() and (se[within] < _NOTHING).all():
+            reasons.append("the loess is 0 or 1 everywhere, so its band has no width")
+        if out := int((~within).sum()):
+            reasons.append(f"{plural(out, 'point')} outside the range of p")
+    margin = normal_quantile(level) * se
+    ends = (np.clip(fit.shown(middle + side * margin), 0, 1) for side in (-1, 1))
+    lower, upper = ends
+    return CalibrationCurve(
+        points,
+        np.clip(fit.shown(middle), 0, 1),
+        lower,
+        upper,
+        level,
+        fit.method,
+        np.asarray(expit(fit.places)),
+        *far,
+        p.size,
+        "; ".join(filter(None, reasons)),
+    )
 
 
 def _points(p: Floats, at: ArrayLike | None) -> Floats:
     if at is None:
-        if improper(p):
+        if inputs.improper(p):
             return np.full(_POINTS, np.nan)
         return np.linspace(p.min(), p.max(), _POINTS)
-    return vector(at, "at")
-
-
-def _spline_curve(
-    positive: Bools,
-    p: Floats,
-    points: Floats,
-    level: float,
-    knots: int | None,
-    codes: Ints | None,
-) -> CalibrationCurve:
-    from scipy.special import expit
-
-    fit = spline_fit(positive, p, knots, codes)
-    within = (points >= p.min(initial=1.0)) & (points <= p.max(initial=0.0))
-    if fit.linear is None:
-        return _no_curve(p, points, level, fit.method, fit.reason)
-    eta, se = np.full((2, points.size), np.nan)
-    eta[within], se[within] = fit.at(points[within])
-    margin = normal_quantile(level) * se
-    return CalibrationCurve(
-        points,
-        expit(eta),
-        expit(eta - margin),
-        expit(eta + margin),
-        level,
-        fit.method,
-        np.asarray(expit(fit.places)),
-        *distances(expit(fit.linear), p),
-        p.size,
-        _joined(fit.reason, _beyond(within)),
-    )
-
-
-def _local_curve(
-    positive: Bools,
-    p: Floats,
-    points: Floats,
-    level: float,
-    codes: Ints | None,
-    smooth: Literal["loess", "lowess"],
-) -> CalibrationCurve:
-    span, quadratic = SPANS[smooth], smooth == "loess"
-    method, least = f"{smooth}, span {span:.2f}", 3 if quadratic else 2
-    weights_at = loess_weights if quadratic else lowess_weights
-    reason = improper(p)
-    if not reason and (positive.all() or not positive.any()):
-        reason = f"all records are {'positive' if positive.any() else 'negative'}"
-    if not reason and (found := len(np.unique(p))) < least:
-        reason = f"p has {plural(found, 'distinct value')}; {smooth} needs {least}"
-    if reason:
-        return _no_curve(p, points, level, method, reason)
-    order = np.argsort(p)
-    p, y = p[order], positive[order].astype(np.float64)
-    values = np.unique(p)
-    if not quadratic:
-        values = lowess_points(values)
-    elif values.size > _EXACT:
-        values = np.unique(np.quantile(p, np.linspace(0, 1, _EXACT)))
-
-    def drawn(at: float) -> float:
-        near, weights = weights_at(p, at, span)
-        return float(weights @ y[near])
-
-    curve = np.interp(p, values, [drawn(at) for at in values])
-    fitted = np.clip(curve, 0, 1)
-    spread = np.sqrt(fitted * (1 - fitted)) if codes is None else y - fitted
-    own = None if codes is None else codes[order]
-    within = (points >= p[0]) & (points <= p[-1])
-    observed, se = np.full((2, points.size), np.nan)
-    for k in np.flatnonzero(within):
-        near, weights = weights_at(p, points[k], span)
-        observed[k] = weights @ y[near]
-        parts = weights * spread[near]
-        summed = parts if own is None else np.bincount(own[near], parts)
-        se[k] = np.sqrt(summed @ summed)
-    margin = normal_quantile(level) * se
-    narrow = ""
-    if np.isnan(fitted).any():
-        narrow = "in some places the loess covers fewer than three distinct values of p"
-    flat = ""
-    if within.any() and (se[within] < _NOTHING).all():
-        flat = "the loess is 0 or 1 everywhere, so its band has no width"
-    return CalibrationCurve(
-        points,
-        np.clip(observed, 0, 1),
-        np.clip(observed - margin, 0, 1),
-        np.clip(observed + margin, 0, 1),
-        level,
-        method,
-        np.empty(0),
-        *distances(fitted if quadratic else curve, p),
-        p.size,
-        _joined(narrow, flat, _beyond(within)),
-    )
-
-
-def _no_curve(
-    p: Floats, points: Floats, level: float, method: str, reason: str
-) -> CalibrationCurve:
-    nan = np.full(points.size, np.nan)
-    nowhere, far = np.empty(0), (np.nan,) * 4
-    return CalibrationCurve(
-        points, nan, nan, nan, level, method, nowhere, *far, p.size, reason
-    )
+    return inputs.vector(at, "at")
 
 
 def distances(curve: Floats, p: Floats) -> tuple[float, float, float, float]:
@@ -290,21 +199,85 @@ def distances(curve: Floats, p: Floats) -> tuple[float, float, float, float]:
     return float(distance.mean()), float(e50), float(e90), float(distance.max())
 
 
-def _beyond(within: Bools) -> str:
-    out = int((~within).sum())
-    return f"{plural(out, 'point')} outside the range of p" if out else ""
-
-
-def _joined(*reasons: str) -> str:
-    return "; ".join(reason for reason in reasons if reason)
-
-
 # ---- local regression ----
 
 
 _ALMOST_EQUAL = 1e-3  # share of the range below which records have no slope
 _STEP = 0.01  # share of the range that R's lowess interpolates
 _SINGULAR = 1e-12  # ratio of extreme eigenvalues below which a matrix is singular
+
+
+@dataclass(frozen=True, eq=False)
+class LocalFit:
+    """A local regression of the outcome on the probability.
+
+    Attributes
+    ----------
+    p, y : numpy.ndarray, shape (n,)
+        Probabilities in rising order, and the outcomes.
+    codes : numpy.ndarray of int, shape (n,), or None
+        Clusters of the records, if they are dependent.
+    smooth : {"loess", "lowess"}
+    method, reason : str
+    linear : numpy.ndarray, shape (n,), or None
+        The curve at the records; None, with the reason, if there is no curve.
+    """
+
+    p: Floats
+    y: Floats
+    codes: Ints | None
+    smooth: Literal["loess", "lowess"]
+    method: str
+    reason: str
+    linear: Floats | None = None
+    places: Floats = field(default_factory=lambda: np.empty(0))
+
+    def weights(self, at: float) -> tuple[slice, Floats]:
+        """Return the weights of the outcomes of some records in the curve."""
+        weights_at = loess_weights if self.smooth == "loess" else lowess_weights
+        return weights_at(self.p, at, SPANS[self.smooth])
+
+    def shown(self, curve: Floats) -> Floats:
+        """Return the curve as shares, which those of a loess are."""
+        return np.clip(curve, 0, 1) if self.smooth == "loess" else curve
+
+    def at(self, points: Floats) -> tuple[Floats, Floats]:
+        """Return the curve at some probabilities, and its standard error."""
+        assert self.linear is not None
+        fitted, own = np.clip(self.linear, 0, 1), self.codes
+        spread = np.sqrt(fitted * (1 - fitted)) if own is None else self.y - fitted
+        curve, se = np.empty((2, points.size))
+        for k, point in enumerate(points):
+            near, weights = self.weights(point)
+            curve[k], parts = weights @ self.y[near], weights * spread[near]
+            summed = parts if own is None else np.bincount(own[near], parts)
+            se[k] = np.sqrt(summed @ summed)
+        return curve, se
+
+
+def local_fit(
+    positive: Bools, p: Floats, codes: Ints | None, smooth: Literal["loess", "lowess"]
+) -> LocalFit:
+    """Fit a local regression at the records, or give the reason."""
+    least, reason = 3 if smooth == "loess" else 2, inputs.improper(p)
+    if not reason and (positive.all() or not positive.any()):
+        reason = f"all records are {'positive' if positive.any() else 'negative'}"
+    if not reason and (found := len(np.unique(p))) < least:
+        reason = f"p has {plural(found, 'distinct value')}; {smooth} needs {least}"
+    order, method = np.argsort(p), f"{smooth}, span {SPANS[smooth]:.2f}"
+    own, y = None if codes is None else codes[order], positive[order].astype(float)
+    fit = LocalFit(p[order], y, own, smooth, method, reason)
+    if reason:
+        return fit
+    values = np.unique(p)
+    if smooth == "lowess":
+        values = lowess_points(values)
+    elif values.size > _EXACT:
+        values = np.unique(np.quantile(p, np.linspace(0, 1, _EXACT)))
+    curve = [weights @ y[near] for near, weights in map(fit.weights, values)]
+    if np.isnan(curve).any():
+        reason = "in some places the loess covers fewer than three distinct values of p"
+    return replace(fit, linear=np.interp(fit.p, values, curve), reason=reason)
 
 
 def loess_weights(x: Floats, at: float, span: float) -> tuple[slice, Floats]:
@@ -429,6 +402,8 @@ class SplineFit:
 
     Attributes
     ----------
+    p : numpy.ndarray, shape (n,)
+        Probabilities of the records.
     linear : numpy.ndarray, shape (n,), or None
         Linear predictors of the records; None, with the reason, if there is no fit.
     beta, covariance, places : numpy.ndarray
@@ -436,12 +411,17 @@ class SplineFit:
     method, reason : str
     """
 
+    p: Floats
     linear: Floats | None
     beta: Floats
     covariance: Floats
     places: Floats
     method: str
     reason: str
+
+    def shown(self, curve: Floats) -> Floats:
+        """Return the curve as shares."""
+        return np.asarray(expit(curve))
 
     def at(self, p: Floats) -> tuple[Floats, Floats]:
         """Return the logit of the curve at any probabilities, and its standard error.
@@ -459,8 +439,10 @@ def spline_fit(
 ) -> SplineFit:
     """Fit the spline with the knots of `calibration_curve`, or give the reason."""
     none, method = np.empty(0), "restricted cubic spline"
-    if reason := undefined(positive, p) or separated(positive, p):
-        return SplineFit(None, none, none, none, method, reason)
+    if reason := recalibration.undefined(positive, p) or recalibration.separated(
+        positive, p
+    ):
+        return SplineFit(p, None, none, none, none, method, reason)
     x, few = logit_of(p), min(positive.sum(), (~positive).sum()) < _FEW
     wanted = knots or (3 if few else 4)
     for count in range(wanted, 1, -1):  # as many of the requested knots as possible
@@ -468,19 +450,19 @@ def spline_fit(
         if outer is not None:
             places = np.quantile(x, np.linspace(outer, 1 - outer, count))
         method = f"restricted cubic spline, {count} knots"
-        fit = no_fit(p.size, count, COLLINEAR)
+        fit = recalibration.no_fit(p.size, count, recalibration.COLLINEAR)
         if not (np.diff(places) <= 1e-9 * np.ptp(x)).any():
             columns = restricted_cubic(x, places)
-            fit = fit_logistic(positive, columns, np.zeros(p.size))
+            fit = recalibration.fit_logistic(positive, columns, np.zeros(p.size))
         if not fit.reason:
             break
         reason = reason or f"there is no spline with {wanted} knots: {fit.reason}"
     if not len(places):
         method = "straight line on the logit scale"
     if fit.reason:
-        return SplineFit(None, none, none, none, method, fit.reason)
+        return SplineFit(p, None, none, none, none, method, fit.reason)
     covariance = fit.covariance
     if codes is not None:
-        covariance, missing = sandwich(fit, positive, columns, codes)
+        covariance, missing = recalibration.sandwich(fit, positive, columns, codes)
         reason = "; ".join(filter(None, (reason, missing)))
-    return SplineFit(fit.linear, fit.beta, covariance, places, method, reason)
+    return SplineFit(p, fit.linear, fit.beta, covariance, places, method, reason)

@@ -11,45 +11,30 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import described, is_list, is_number
 from statcv.errors import MetricError
+from statcv.metrics.discrimination.ranking import lower_sums
 from statcv.metrics.influence.derivative import Derivative
 from statcv.metrics.inputs import Floats, Ints, real_number
 from statcv.metrics.metric import Metric
 from statcv.metrics.registry import METRICS
-from statcv.metrics.survival.horizon import (
-    AreaAtHorizon,
-    AtHorizon,
-    DerivativeOf,
-    Form,
-    MeanOf,
-    Measure,
-    ObservedExpected,
-    RecalibrationAtHorizon,
-    ScaledBrier,
-    ValueOf,
-    benefit,
-    by_censoring,
-    censoring_curve,
-    squared,
-    with_ties,
-)
+from statcv.metrics.survival import horizon as measures
 from statcv.metrics.survival.smooth import QUANTILES, Distance
 from statcv.numeric.survival import RiskSets
 
-_AT_HORIZON: dict[str, Measure] = {
-    "auroc": AreaAtHorizon(),
-    "calibration_slope": RecalibrationAtHorizon(slope=True),
-    "calibration_intercept": RecalibrationAtHorizon(slope=False),
-    "oe_ratio": ObservedExpected(),
-    "brier": MeanOf(squared),
-    "brier_skill": ScaledBrier(),
+_AT_HORIZON: dict[str, measures.Measure] = {
+    "auroc": measures.AreaAtHorizon(),
+    "calibration_slope": measures.RecalibrationAtHorizon(slope=True),
+    "calibration_intercept": measures.RecalibrationAtHorizon(slope=False),
+    "oe_ratio": measures.ObservedExpected(),
+    "brier": measures.MeanOf(measures.squared),
+    "brier_skill": measures.ScaledBrier(),
     **{name: Distance(name) for name in ("ici", *QUANTILES, "emax")},
-    "net_benefit": MeanOf(benefit),
+    "net_benefit": measures.MeanOf(measures.benefit),
 }
 _LIMITS = {"brier": (0.0, math.inf), "brier_skill": (-math.inf, 1.0)}
 
 
 def _metric(
-    like: str, name: str, label: str, form: Form, horizon: float | None = None
+    like: str, name: str, label: str, form: measures.Form, horizon: float | None = None
 ) -> Metric:
     """Return a metric with the properties of one of other outcomes."""
     metric = METRICS[like]
@@ -58,14 +43,14 @@ def _metric(
         metric,
         name=name,
         label=label,
-        function=ValueOf(form, columns),
+        function=measures.ValueOf(form, columns),
         outcomes=frozenset(("survival",)),
         casewise=None,
         uses_baseline=False,
         limits=_LIMITS.get(like, metric.limits),
         pairs=None,
         by_group=None,
-        derive=DerivativeOf(form),
+        derive=measures.DerivativeOf(form),
         weighted=form,
         horizon=horizon,
     )
@@ -119,7 +104,7 @@ def survival_metrics(horizons: tuple[float, ...] = ()) -> dict[str, Metric]:
     for time in _checked(horizons):
         for name, measure in _AT_HORIZON.items():
             label = f"{METRICS[name].label} at {time:g}"
-            form = AtHorizon(measure, time)
+            form = measures.AtHorizon(measure, time)
             found.append(_metric(name, f"{name}@{time:g}", label, form, time))
     return {metric.name: metric for metric in found}
 
@@ -212,10 +197,13 @@ class IntegratedBrier:
 
     horizons: tuple[float, ...]
 
-    def _parts(self) -> list[tuple[float, AtHorizon]]:
+    def _parts(self) -> list[tuple[float, measures.AtHorizon]]:
         ends = np.array([0.0, *self.horizons, self.horizons[-1]])
         shares = (ends[2:] - ends[:-2]) / 2 / self.horizons[-1]
-        forms = (AtHorizon(MeanOf(squared), time) for time in self.horizons)
+        forms = (
+            measures.AtHorizon(measures.MeanOf(measures.squared), time)
+            for time in self.horizons
+        )
         return list(zip(shares.tolist(), forms, strict=True))
 
     def __call__(self, y: Floats, x: Floats, weights: Floats, **named: Any) -> Floats:
@@ -281,7 +269,7 @@ def harrell_c(y: ArrayLike, prediction: ArrayLike) -> float:
     >>> harrell_c([5, -8, 12, 20], [0.9, 0.5, 0.6, 0.1])
     1.0
     """
-    return ValueOf(Concordance())(y, prediction)
+    return measures.ValueOf(Concordance())(y, prediction)
 
 
 def uno_c(
@@ -326,7 +314,7 @@ def uno_c(
     0.619
     """
     last = None if tau is None else real_number(tau, "tau")
-    return ValueOf(Concordance(True, last))(y, prediction, censoring=censoring)
+    return measures.ValueOf(Concordance(True, last))(y, prediction, censoring=censoring)
 
 
 @dataclass(frozen=True)
@@ -348,7 +336,7 @@ class Concordance:
         self, y: Floats, x: Floats, weights: Floats, **named: Floats | None
     ) -> Floats:
         """Return the concordance."""
-        slot, ranks = RiskSets.of(y).slot, with_ties(x)
+        slot, ranks = RiskSets.of(y).slot, measures.with_ties(x)
         events = weights * self._factor(y, weights, **named)
         right = _before(slot, -ranks, events)
         with np.errstate(all="ignore"):
@@ -360,7 +348,11 @@ class Concordance:
 
     def derivative(self, y: Floats, x: Floats, **named: Floats | None) -> Derivative:
         """Return the derivatives."""
-        slot, ranks, one = RiskSets.of(y).slot, with_ties(x)[None], np.ones((1, len(y)))
+        slot, ranks, one = (
+            RiskSets.of(y).slot,
+            measures.with_ties(x)[None],
+            np.ones((1, len(y))),
+        )
         factor = self._factor(y, one, **named)
         right, pairs = (_before(slot, by, factor)[0] for by in (-ranks, None))
         above, later = (_before(-slot, by, one)[0] for by in (ranks, None))
@@ -369,7 +361,7 @@ class Concordance:
         by_event = factor[0] * (above - value * later) / total
         weight = by_event + (right - value * pairs) / total
         if self.uno and named.get("censoring") is None:
-            weight = weight - 2 * by_censoring(y, by_event)
+            weight = weight - 2 * measures.by_censoring(y, by_event)
         return Derivative(weight, None, value)
 
     def _factor(
@@ -384,16 +376,14 @@ class Concordance:
         if not self.uno:
             return counts[None].astype(float)
         if uncensored is None:
-            uncensored = censoring_curve(y, weights, censoring).before(np.abs(y))
+            uncensored = measures.censoring_curve(y, weights, censoring).before(
+                np.abs(y)
+            )
         return np.where(counts, 1 / uncensored**2, 0.0).reshape(-1, len(y))
 
 
 def _before(slot: Ints, ranks: Floats | None, values: Floats) -> Floats:
     """Return sums of values over the records in smaller slots, and of smaller rank.
-
-    Slots are compared bit by bit from the highest bit, in rising order of the ranks:
-    among slots that agree so far, one that has the bit is above earlier ones that lack
-    it.
 
     Parameters
     ----------
@@ -419,32 +409,13 @@ def _before(slot: Ints, ranks: Floats | None, values: Floats) -> Floats:
 def _dominated(place: Ints, order: Ints, values: Floats) -> Floats:
     """Return sums of values over records earlier in the order, at smaller places."""
     sets, n = order.shape
-    size = sets * n
+    begin = np.repeat(np.arange(sets) * n, n)
     if sets > 1:  # one row, in which each set is a block
         values = np.take_along_axis(np.broadcast_to(values, (sets, n)), order, axis=1)
-        values = values.reshape(1, size)
+        values = values.reshape(1, sets * n)
     else:
         values = values[:, order[0]]
-    rank, record = place[order].ravel(), (order + n * np.arange(sets)[:, None]).ravel()
-    begin = np.repeat(np.arange(sets) * n, n)
-    end, position = begin + n, np.arange(size)
-    sums = np.zeros_like(values)
-    for bit in reversed(range(int(place.max()).bit_length())):
-        has = (rank >> bit) & 1 == 1
-        lacking = np.append(0, np.cumsum(~has))
-        weight = np.zeros((len(values), size + 1))
-        np.cumsum(values * ~has, axis=1, out=weight[:, 1:])
-        upper = np.flatnonzero(has)
-        sums[:, upper] += weight[:, upper] - weight[:, begin[upper]]
-        # those that lack the bit come first in each block, in the same order
-        middle = begin + lacking[end] - lacking[begin]
-        before = lacking[:-1] - lacking[begin]
-        moved = np.where(has, middle + position - begin - before, begin + before)
-        begin, end = np.where(has, middle, begin), np.where(has, end, middle)
-        again = np.empty_like(moved)
-        again[moved] = position
-        rank, record, begin, end = (one[again] for one in (rank, record, begin, end))
-        values, sums = values[:, again], sums[:, again]
+    sums = lower_sums(place[order].ravel(), begin, begin + n, values)
     found = np.empty_like(sums)
-    found[:, record] = sums
+    found[:, order.ravel() + begin] = sums
     return found.reshape(-1, n)

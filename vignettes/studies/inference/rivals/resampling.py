@@ -76,7 +76,7 @@ def resampled_values(
     )
     groups = int(group[-1]) + 1
     with np.errstate(invalid="ignore", divide="ignore"):
-        return mean_values(scores, metric, how, np.arange(groups), groups)
+        return mean_values(scores, metric, how, np.arange(groups))
 
 
 def has_all_classes(setup: Setup, trained: NDArray[np.int32]) -> NDArray[np.bool_]:
@@ -97,7 +97,7 @@ def stated(result: CVResult, metric: str, how: str | None) -> tuple[Metric, str]
 def value_of(result: CVResult, metric: Metric, how: str) -> float:
     """Return the estimate of a result."""
     of_one = np.zeros(len(result.scores.by_repeat), dtype=np.intp)
-    return float(mean_values(result.scores, metric, how, of_one, 1)[0])
+    return float(mean_values(result.scores, metric, how, of_one)[0])
 
 
 def generator_of(result: CVResult, seed: int | None) -> np.random.Generator:
