@@ -23,6 +23,10 @@ from statcv.folds.strata.clusters import Strata
 from statcv.tables import Printed, Values, wrapped
 from statcv.words import plural
 
+Ints = NDArray[np.int64]
+
+Floats = NDArray[np.float64]
+
 Rows = NDArray[np.intp]
 LISTS = ("tests", "dropped", "kept_out", "copied")
 NO_LISTS = Ragged.empty(0)
@@ -81,7 +85,7 @@ class FoldPlan(Printed):
     dropped: Ragged = NO_LISTS
     kept_out: Ragged = NO_LISTS
     copied: Ragged = NO_LISTS
-    first_fit: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    first_fit: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     weighting: Weighting | None = None
     rebalance: str | None = None
     strata: Strata | None = None
@@ -218,7 +222,7 @@ class FoldPlan(Printed):
         check_whole(fit, "fit", least=0, most=self.n_fits - 1)
         return np.union1d(self.dropped[fit], self.kept_out[fit])
 
-    def weights(self, fit: int, rows: Rows) -> NDArray[np.float64] | None:
+    def weights(self, fit: int, rows: Rows) -> Floats | None:
         """Return the weights of training records of a fit; None where all are 1."""
         check_whole(fit, "fit", least=0, most=self.n_fits - 1)
         return None if self.weighting is None else self.weighting.of(fit, rows)
@@ -238,15 +242,13 @@ class FoldPlan(Printed):
     # ---- counts and sums over training sets ----
 
     @cached_property
-    def n_train(self) -> NDArray[np.int64]:
+    def n_train(self) -> Ints:
         """The number of training records of each fit, shape (n_fits,)."""
         held = self.tests.sizes[self.fits.split_of]
         out = held + self.dropped.sizes + self.kept_out.sizes
         return self.n - out + self.copied.sizes
 
-    def counts(
-        self, codes: NDArray[Any], classes: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def counts(self, codes: NDArray[Any], classes: int) -> tuple[Ints, Ints]:
         """Return class counts of training sets and of held-out sets.
 
         Shapes (n_fits, classes) and (n_splits, classes).
@@ -270,7 +272,7 @@ class FoldPlan(Printed):
             training += sign * lists.counts(values, classes)
         return training, held
 
-    def training_means(self, values: NDArray[Any]) -> NDArray[np.float64]:
+    def training_means(self, values: NDArray[Any]) -> Floats:
         """Return the (weighted) mean of values over each training set, (n_fits,).
 
         Examples
@@ -559,7 +561,7 @@ class PlannedFits(Printed):
     # ---- which fit belongs to which split and repeat ----
 
     @cached_property
-    def first_split(self) -> NDArray[np.int64]:
+    def first_split(self) -> Ints:
         """The number of the first split of each repeat, and one beyond."""
         return np.cumsum([0, *map(len, self.plan.labels)])
 
@@ -573,7 +575,7 @@ class PlannedFits(Printed):
         """The split of each fit."""
         return np.repeat(np.arange(self.plan.n_splits), np.diff(self.plan.first_fit))
 
-    def mean_by_split(self, of_fits: NDArray[Any]) -> NDArray[np.float64]:
+    def mean_by_split(self, of_fits: NDArray[Any]) -> Floats:
         """Average values of each fit over the fits of each split."""
         if self.plan.n_fits == self.plan.n_splits:
             return np.asarray(of_fits, dtype=np.float64)
@@ -636,16 +638,14 @@ class PlannedFits(Printed):
 
     # ---- counts and sums over training sets ----
 
-    def training_sums(self, values: NDArray[Any]) -> NDArray[np.float64]:
+    def training_sums(self, values: NDArray[Any]) -> Floats:
         """Return the sum of values over each training set, unweighted, (n_fits,)."""
         sums = values.sum() - self.plan.tests.sums(values)[self.split_of]
         for lists, sign in self._other_lists:
             sums += sign * lists.sums(values)
         return np.asarray(sums)
 
-    def weighted_means(
-        self, values: NDArray[Any], fits: Iterable[int]
-    ) -> NDArray[np.float64]:
+    def weighted_means(self, values: NDArray[Any], fits: Iterable[int]) -> Floats:
         """Return the weighted mean of values over some training sets, one by one."""
         sets = ((fit, self.plan.train(fit)) for fit in fits)
         return np.array(

@@ -21,18 +21,7 @@ from statcv.models.base import (
 )
 from statcv.models.cox import ProportionalHazards
 from statcv.models.linear_fits import LinearFits
-from statcv.models.other_libraries.sklearn_traits import (
-    NEAR,
-    accepts_missing,
-    converges,
-    is_compiled,
-    is_same_with_any_threads,
-    last_step,
-    likelihood_of,
-    linear_of,
-    text_of,
-    weight_name_of,
-)
+from statcv.models.other_libraries import sklearn_traits as traits
 from statcv.models.other_libraries.thread_warnings import passed_on
 from statcv.numeric.survival import events_of, times_of
 from statcv.tables import Printed
@@ -98,7 +87,7 @@ class Sklearn:
     @cached_property
     def label(self) -> str:
         """How print and summary call it."""
-        return self._given_label or text_of(self.estimator)
+        return self._given_label or traits.text_of(self.estimator)
 
     @property
     def _name(self) -> str:
@@ -107,18 +96,18 @@ class Sklearn:
     @cached_property
     def capabilities(self) -> Capabilities:
         """Those of the last step of a pipeline, by its kind."""
-        last = last_step(self.estimator)
+        last = traits.last_step(self.estimator)
         kinds = {kind.__name__ for kind in type(last).__mro__}
         dummy = type(last).__module__.startswith("sklearn.dummy")
         draws = dummy and last.strategy in ("stratified", "uniform")
-        any_threads = is_same_with_any_threads(self.estimator)
+        any_threads = traits.is_same_with_any_threads(self.estimator)
         return Capabilities(
             uses_predictors=not dummy or draws,
-            predicts_by_neighbors=bool(kinds & NEAR),
+            predicts_by_neighbors=bool(kinds & traits.NEAR),
             any_threads=any_threads,
-            releases_gil=any_threads and is_compiled(self.estimator),
-            missing=accepts_missing(self.estimator),
-            likelihood=likelihood_of(self.estimator),
+            releases_gil=any_threads and traits.is_compiled(self.estimator),
+            missing=traits.accepts_missing(self.estimator),
+            likelihood=traits.likelihood_of(self.estimator),
         )
 
     def check(self, kind: str) -> None:
@@ -152,10 +141,10 @@ class Sklearn:
         estimator = self._copied(training.seed)
         keywords = {}
         if training.weights is not None:
-            keywords[weight_name_of(estimator)] = training.weights
+            keywords[traits.weight_name_of(estimator)] = training.weights
         fit = partial(estimator.fit, **keywords)
         with config_context(skip_parameter_validation=self._was_fitted):
-            converged = converges(fit, training.without_intercept, y)
+            converged = traits.converges(fit, training.without_intercept, y)
         self._was_fitted = True
         return SklearnFit(estimator, training, self._classifies, converged)
 
@@ -226,7 +215,7 @@ class SklearnFit(Printed):
     @property
     def linear(self) -> LinearFits | None:
         """Its linear predictor, if it is a regression after scaling and imputing."""
-        return linear_of(self.estimator, self.training)
+        return traits.linear_of(self.estimator, self.training)
 
     @property
     def probabilities(self) -> bool:
