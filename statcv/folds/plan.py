@@ -647,13 +647,11 @@ class PlannedFits(Printed):
 
     def weighted_means(self, values: NDArray[Any], fits: Iterable[int]) -> Floats:
         """Return the weighted mean of values over some training sets, one by one."""
-        sets = ((fit, self.plan.train(fit)) for fit in fits)
-        return np.array(
-            [
-                np.average(values[rows], weights=self.plan.weights(f, rows))
-                for f, rows in sets
-            ]
-        )
+        means = []
+        for fit in fits:
+            rows = self.plan.train(fit)
+            means.append(np.average(values[rows], weights=self.plan.weights(fit, rows)))
+        return np.array(means)
 
     @cached_property
     def _other_lists(self) -> list[tuple[Ragged, int]]:

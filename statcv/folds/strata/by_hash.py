@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from statcv.arguments import check_types
-from statcv.errors import ArgumentError, ArgumentTypeError, DataError, SchemeError
+from statcv.errors import ArgumentError, DataError, SchemeError
 from statcv.folds.strata import hashing, stratifier
 from statcv.folds.strata.meant_otherwise import warn_of_near_values
 
@@ -43,8 +43,6 @@ def by_hash(
     ByHash(columns=('dob', 'sex'), key=<key>, balanced=False)
     """
     check_types(by_hash, locals())
-    if not isinstance(balanced, (bool, np.bool_)):
-        raise ArgumentTypeError(f"balanced must be True or False, not {balanced!r}.")
     return ByHash(stratifier.names_of(columns), HeldKey.of(key), bool(balanced))
 
 
