@@ -83,6 +83,11 @@ class Ragged(Printed):
         return cls.split(values, np.concatenate([part.sizes for part in listed]))
 
     @classmethod
+    def alike(cls, values: NDArray[Any], lists: int) -> Ragged:
+        """Make that many lists of the same values."""
+        return cls.split(np.tile(values, lists), np.full(lists, len(values)))
+
+    @classmethod
     def empty(cls, lists: int) -> Ragged:
         """Make that many empty lists."""
         return cls(np.empty(0, np.int32), np.zeros(lists + 1, np.int64))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import compress, product
 from typing import Any
 
 import numpy as np
@@ -69,20 +69,16 @@ class Learnt:
 
     def of_columns(self, columns: NDArray[np.integer]) -> Learnt:
         """Return the matrices of some columns, from as few columns of the bases."""
-        own = np.isin(self.place[1], columns)
+        rows, places = self.place
+        own = np.isin(places, columns)
         used = (self.fixed[:, columns] != 0).any(axis=1)
-        used[self.place[0][own]] = True
+        used[rows[own]] = True
         row = np.cumsum(used) - 1
         return replace(
             self,
-            products=tuple(
-                one for one, is_used in zip(self.products, used, strict=True) if is_used
-            ),
+            products=tuple(compress(self.products, used)),
             fixed=self.fixed[np.ix_(used, columns)],
-            place=(
-                row[self.place[0][own]],
-                np.searchsorted(columns, self.place[1][own]),
-            ),
+            place=(row[rows[own]], np.searchsorted(columns, places[own])),
             own=self.own[:, own],
             _kept={},
         )

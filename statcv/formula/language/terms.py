@@ -35,7 +35,7 @@ from statcv.formula.language.scope import (
 )
 
 Rows = NDArray[np.intp]
-
+Levels = tuple[Rows, tuple[Any, ...]]  # codes of the rows, and labels
 Matrix = NDArray[np.float64]
 
 
@@ -224,7 +224,7 @@ class Terms:
         return np.ascontiguousarray(matrix)
 
     @cached_property
-    def levels(self) -> Mapping[str, tuple[Rows, tuple[Any, ...]]]:
+    def levels(self) -> Mapping[str, Levels]:
         """Codes of each row (-1 if missing), and labels, of categorical factors.
 
         Factors that a term multiplies come last, as one whose levels are the
@@ -232,9 +232,7 @@ class Terms:
         """
         return {} if self.is_plain else self.levels_in(self.frame)
 
-    def levels_in(
-        self, frame: pd.DataFrame
-    ) -> Mapping[str, tuple[Rows, tuple[Any, ...]]]:
+    def levels_in(self, frame: pd.DataFrame) -> Mapping[str, Levels]:
         """Return codes and labels as :attr:`levels` of a frame of prepared columns."""
         found = self._factor_levels(frame)
         for name, (factors, cells, labels) in self.combined.items():
@@ -273,9 +271,7 @@ class Terms:
             made[":".join(term)] = term, cells, labels
         return made
 
-    def _factor_levels(
-        self, frame: pd.DataFrame
-    ) -> dict[str, tuple[Rows, tuple[Any, ...]]]:
+    def _factor_levels(self, frame: pd.DataFrame) -> dict[str, Levels]:
         found = {}
         for factor, info in self.whole.factor_infos.items():
             if info.type == "categorical":

@@ -246,13 +246,10 @@ def make_outcome(
             f"value missing if it is a code, or write C({name}) for three classes.",
             StatcvWarning,
         )
-    notes = (
-        (f"{name} was taken as numbers; write C({name}) for {len(distinct)} classes",)
-        if whole and len(distinct) <= FEW
-        else ()
-    )
+    taken = f"{name} was taken as numbers; write C({name}) for {len(distinct)} classes"
     numbers = array.astype(float)
     refuse_overflow(numbers, f"the outcome {name!r}")
+    notes = (taken,) if whole and len(distinct) <= FEW else ()
     return Outcome(name, "continuous", numbers, notes=notes)
 
 

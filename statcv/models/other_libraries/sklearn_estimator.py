@@ -199,16 +199,13 @@ class SklearnFit(Printed):
     def coefficients(self) -> dict[str, float] | None:
         """``intercept_`` and ``coef_`` of a linear model of one outcome, or None."""
         coef = np.asarray(getattr(self.estimator, "coef_", np.empty((2, 2))))
-        names = [
-            name
-            for j, name in enumerate(self.training.names)
-            if j != self.training.intercept
-        ]
+        training = self.training
+        names = [n for j, n in enumerate(training.names) if j != training.intercept]
         if coef.size != len(names) or (coef.ndim == 2 and coef.shape[0] != 1):
             return None
         values = dict(zip(names, coef.ravel().tolist(), strict=True))
         intercept = np.ravel(getattr(self.estimator, "intercept_", 0.0))
-        if self.training.kind == "survival" and not intercept[0]:
+        if training.kind == "survival" and not intercept[0]:
             return values
         return {"Intercept": float(intercept[0]), **values}
 
