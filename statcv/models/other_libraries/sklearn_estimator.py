@@ -74,15 +74,13 @@ class Sklearn:
                 f"{type(estimator).__name__} cannot be cloned: {error}"
             ) from error
         self._given_label = label
-        self._was_fitted = False
 
     def __repr__(self) -> str:
         return f"Sklearn({self.label})"
 
     def __getstate__(self) -> dict[str, Any]:
         """Keep what was given; everything derived from it can be derived again."""
-        given = {"estimator": self.estimator, "_given_label": self._given_label}
-        return {**given, "_was_fitted": False}
+        return {"estimator": self.estimator, "_given_label": self._given_label}
 
     @cached_property
     def label(self) -> str:
@@ -128,13 +126,7 @@ class Sklearn:
             )
 
     def fit(self, training: TrainingSet) -> SklearnFit:
-        """Fit a copy to the training set.
-
-        scikit-learn checks the parameters in the first fit alone, as others have the
-        same.
-        """
-        from sklearn import config_context
-
+        """Fit a copy to the training set."""
         refuse_no_predictors(training, self._name)
         of_times = training.kind == "survival" and fits_times(self.estimator)
         y = event_times(training.y) if of_times else training.y
@@ -143,9 +135,7 @@ class Sklearn:
         if training.weights is not None:
             keywords[traits.weight_name_of(estimator)] = training.weights
         fit = partial(estimator.fit, **keywords)
-        with config_context(skip_parameter_validation=self._was_fitted):
-            converged = traits.converges(fit, training.without_intercept, y)
-        self._was_fitted = True
+        converged = traits.converges(fit, training.without_intercept, y)
         return SklearnFit(estimator, training, self._classifies, converged)
 
     @cached_property
