@@ -298,12 +298,6 @@ class Exchange:
         found = self._document(card_name(party), party, plan)
         return None if found is None else str(found["key"])
 
-    def publish_roster(self, content: bytes) -> bool:
-        """Leave the list of the sites' keys, and return whether it was not there."""
-        present = read(self.path / ROSTER, MAX_FILE_BYTES)
-        write(self.path / ROSTER, content)
-        return present != content
-
     def roster(self, public: str, plan: SitesPlan) -> dict[str, str] | None:
         """Return the keys of all sites, or None if the list is not there yet."""
         found = self._document(ROSTER, COORDINATOR, plan, public)
@@ -325,12 +319,7 @@ class Exchange:
 
     def publish(self, number: int, party: str, key: SigningKey, body: bytes) -> bool:
         """Leave a signed message, and return whether it was not there as it is."""
-        path = self.path / file_name(number, party)
-        content = key.sign(party, body)
-        if read(path, MAX_FILE_BYTES) == content:
-            return False
-        write(path, content)
-        return True
+        return self.leave(file_name(number, party), key.sign(party, body))
 
     def message(
         self, number: int, party: str, public: str, plan: SitesPlan
@@ -361,11 +350,17 @@ class Exchange:
             )
         return body
 
+    # ---- files ----
+
+    def leave(self, name: str, content: bytes) -> bool:
+        """Leave a file, and return whether it was not there as it is."""
+        present = read(self.path / name, MAX_FILE_BYTES)
+        write(self.path / name, content)
+        return present != content
+
     def copy(self, name: str, to: Exchange) -> None:
         """Copy a file with its signature to another directory."""
         write(to.path / name, read(self.path / name, MAX_FILE_BYTES) or b"")
-
-    # ---- files ----
 
     def files(self) -> list[str]:
         """Return the names of the files of the exchange, in order."""
