@@ -12,16 +12,6 @@ from numpy.typing import NDArray
 from statcv.tables import Printed
 
 
-def stable_order(codes: NDArray[Any], classes: int) -> NDArray[np.intp]:
-    """Return the order of codes from -1 up to classes - 1, equal ones as they come.
-
-    Small numbers are sorted by counting.
-    """
-    if classes <= np.iinfo(np.int16).max:
-        codes = codes.astype(np.int16)
-    return np.argsort(codes, kind="stable")
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Ragged(Printed):
     """Lists of record numbers, one after the other.
@@ -68,7 +58,7 @@ class Ragged(Printed):
     @classmethod
     def grouped(cls, group: NDArray[Any], groups: int) -> Ragged:
         """List the positions of each group, rising; -1 belongs to none."""
-        order = stable_order(group, groups)
+        order = np.argsort(group, kind="stable")
         absent = int(np.count_nonzero(group < 0))
         known = group if not absent else group[group >= 0]
         return cls.split(order[absent:], np.bincount(known, minlength=groups))
