@@ -123,9 +123,9 @@ class FoldPlan(Printed):
         >>> [len(test) for train, test in plan.split()]
         [8, 8, 8, 8]
         """
-        if X is not None and _length(X) != self.n:
+        if X is not None and length_of(X) != self.n:
             raise SchemeError(
-                f"the plan is for {self.n} records, but there are {_length(X)}."
+                f"the plan is for {self.n} records, but there are {length_of(X)}."
             )
         if self.weighting is not None:
             raise SchemeError(
@@ -660,7 +660,8 @@ class PlannedFits(Printed):
         return [(lists, sign) for lists, sign in signs if len(lists.values)]
 
 
-def _length(X: Any) -> int:
+def length_of(X: Any) -> int:
+    """Return the number of records of any array-like."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)  # sparse has no len
 
 

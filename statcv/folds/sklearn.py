@@ -23,7 +23,7 @@ from sklearn.model_selection import BaseCrossValidator
 
 from statcv import errors
 from statcv.arguments import MAX_BINS, check_whole, one_of, resolve_seed
-from statcv.folds.plan import FoldPlan
+from statcv.folds.plan import FoldPlan, length_of
 from statcv.folds.request import resolve_plan
 from statcv.folds.response import Response
 from statcv.folds.schemes.build import FoldArguments, make_plan, whole
@@ -547,11 +547,7 @@ def length(**arrays: Any) -> int:
     >>> length(X=np.zeros((3, 2)), y=["a", "b", "a"], groups=None)
     3
     """
-    sizes = {
-        name: int(array.shape[0]) if hasattr(array, "shape") else len(array)
-        for name, array in arrays.items()
-        if array is not None
-    }
+    sizes = {n: length_of(one) for n, one in arrays.items() if one is not None}
     if not sizes:
         raise errors.ArgumentError(f"no records are given: pass {' or '.join(arrays)}.")
     if len(set(sizes.values())) > 1:
