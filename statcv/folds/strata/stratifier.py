@@ -308,8 +308,7 @@ class ByValue(Stratifier):
         """Return the code of each record's value, -1 for one that was not cut."""
         assert isinstance(cut.at, tuple)
         texts, codes = written_of(frame, self.columns)
-        place = {text: code for code, text in enumerate(cut.at)}
-        return np.array([place.get(text, -1) for text in texts], dtype=np.intp)[codes]
+        return pd.Index(cut.at, dtype=object).get_indexer(texts)[codes]
 
 
 def resolve_stratifier(stratify: Any, frame: pd.DataFrame) -> Stratifier:
