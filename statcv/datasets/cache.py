@@ -175,7 +175,9 @@ def _in_cache(file: Prepared, cache: Path) -> bytes | None:
 
 def _make(file: Prepared, cache: Path, mirror: str | None, progress: bool) -> bytes:
     """Download the source, convert it, cache the result and return its bytes."""
-    _require(file.source)
+    if (package := file.source.needs) is not None:
+        of_r = f"{file.source.name} is an R file, which the package {package} reads"
+        errors.needed(package, f'{of_r}: pip install "statcv[data]"')
     source = _download(file, cache, mirror, progress)
     text = file.convert(source).to_csv(index=False, lineterminator="\n")
     content = text.encode()
@@ -189,18 +191,6 @@ def _make(file: Prepared, cache: Path, mirror: str | None, progress: bool) -> by
     except OSError as error:
         raise _not_kept(cache, error) from error
     return content
-
-
-def _require(source: Source) -> None:
-    if source.needs is None:
-        return
-    try:
-        import_module(source.needs)
-    except ImportError as error:
-        raise errors.MissingPackageError(
-            f"{source.name} is an R file, which the package {source.needs} reads: "
-            f'pip install "statcv[data]"'
-        ) from error
 
 
 def _download(file: Prepared, cache: Path, mirror: str | None, progress: bool) -> Path:

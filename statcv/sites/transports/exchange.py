@@ -50,14 +50,11 @@ class IncompleteError(errors.MessageError):
 
 
 def _ed25519() -> Any:
-    try:
-        from cryptography.hazmat.primitives.asymmetric import ed25519
-    except ImportError:
-        raise errors.MissingPackageError(
-            "signed files between sites need the package cryptography: pip install "
-            '"statcv[sites]"'
-        ) from None
-    return ed25519
+    return errors.needed(
+        "cryptography.hazmat.primitives.asymmetric.ed25519",
+        "signed files between sites need the package cryptography: pip install "
+        '"statcv[sites]"',
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from statcv.errors import ArgumentError, MissingPackageError, SiteError
+from statcv.errors import ArgumentError, MissingPackageError, SiteError, needed
 from statcv.sites import trees
 from statcv.sites.transports.exchange import write
 from statcv.sites.transports.homes import OWN
@@ -161,12 +161,8 @@ def need_plugin() -> None:
             f"xgboost {found} is installed without its federated plugin, which the "
             f"wheels of PyPI for Linux have: {INSTALL}"
         )
-    try:
-        import cryptography  # noqa: F401
-    except ImportError:
-        raise MissingPackageError(
-            f"trees are grown under mutual TLS, which needs cryptography: {INSTALL}"
-        ) from None
+    why = "trees are grown under mutual TLS, which needs cryptography"
+    needed("cryptography", f"{why}: {INSTALL}")
 
 
 @dataclass(frozen=True)
