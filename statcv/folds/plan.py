@@ -615,9 +615,8 @@ class PlannedFits(Printed):
 
     def partners(self, fit: int) -> Rows:
         """Return the dropped records that the fit may predict, as it saw no equal."""
-        start, stop = self.plan.dropped.starts[fit], self.plan.dropped.starts[fit + 1]
-        unseen = self.unseen[start:stop]
-        return self.plan.dropped.values[start:stop][unseen].astype(np.intp)
+        own = slice(*self.plan.dropped.starts[fit : fit + 2])
+        return self.plan.dropped[fit][self.unseen[own]]
 
     # ---- which predictions are compared ----
 
