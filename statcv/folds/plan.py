@@ -577,12 +577,9 @@ class PlannedFits(Printed):
 
     def mean_by_split(self, of_fits: NDArray[Any]) -> Floats:
         """Average values of each fit over the fits of each split."""
-        if self.plan.n_fits == self.plan.n_splits:
-            return np.asarray(of_fits, dtype=np.float64)
-        if of_fits.ndim > 1:
-            return np.stack([self.mean_by_split(one) for one in of_fits.T], axis=1)
-        sums = np.bincount(self.split_of, of_fits)
-        return np.asarray(sums / np.diff(self.plan.first_fit))
+        first = self.plan.first_fit
+        sums = np.add.reduceat(np.asarray(of_fits, dtype=np.float64), first[:-1])
+        return np.asarray((sums.T / np.diff(first)).T)
 
     # ---- which records a fit holds out, and which others it may predict ----
 
@@ -599,9 +596,8 @@ class PlannedFits(Printed):
     @cached_property
     def times_in_repeat(self) -> tuple[int, int]:
         """The fewest and the most times that a record is held out in a repeat."""
-        cells = self.plan.tests.values
-        if self.plan.repeats > 1:
-            cells = self.repeat_of[self.plan.tests.owners] * self.plan.n + cells
+        tests = self.plan.tests
+        cells = self.repeat_of[tests.owners] * self.plan.n + tests.values
         times = np.bincount(cells, minlength=self.plan.repeats * self.plan.n)
         return int(times.min()), int(times.max())
 

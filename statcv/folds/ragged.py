@@ -59,16 +59,14 @@ class Ragged(Printed):
     def grouped(cls, group: NDArray[Any], groups: int) -> Ragged:
         """List the positions of each group, rising; -1 belongs to none."""
         order = np.argsort(group, kind="stable")
-        absent = int(np.count_nonzero(group < 0))
-        known = group if not absent else group[group >= 0]
-        return cls.split(order[absent:], np.bincount(known, minlength=groups))
+        known = group[group >= 0]
+        sizes = np.bincount(known, minlength=groups)
+        return cls.split(order[len(group) - len(known) :], sizes)
 
     @classmethod
     def joined(cls, parts: Iterable[Ragged]) -> Ragged:
         """Concatenate the lists of several."""
         listed = list(parts)
-        if len(listed) == 1:
-            return listed[0]
         values = np.concatenate([part.values for part in listed])
         return cls.split(values, np.concatenate([part.sizes for part in listed]))
 
@@ -131,17 +129,12 @@ class Ragged(Printed):
 
     def counts(self, codes: NDArray[Any], classes: int) -> NDArray[np.int64]:
         """Count the classes in each list: shape (lists, classes)."""
-        if not len(self.values):
-            return np.zeros((len(self), classes), dtype=np.int64)
-        chosen = codes[self.values]
-        cells = self.owners * classes + chosen
+        cells = self.owners * classes + codes[self.values]
         table = np.bincount(cells, minlength=len(self) * classes)
         return table.reshape(len(self), classes)
 
     def sums(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Sum the values over each list."""
-        if not len(self.values):
-            return np.zeros(len(self))
         chosen = np.asarray(values[self.values], dtype=np.float64)
         return np.bincount(self.owners, chosen, len(self)).astype(np.float64)
 

@@ -110,8 +110,6 @@ def written(values: Any) -> tuple[list[str], Codes]:
     items: Any = column
     if column.dtype != object and not isinstance(column.dtype, pd.StringDtype):
         codes, items = pd.factorize(column)  # among objects True would pass for 1
-        if kind in INTEGERS:
-            return list(map(str, items.tolist())), codes
     texts = np.array([*map(normalise, items.tolist())], dtype=object)
     same, distinct = pd.factorize(texts)
     return distinct.tolist(), same if codes is None else same[codes]

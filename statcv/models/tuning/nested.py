@@ -146,15 +146,6 @@ def _joined(
     """Return the records left out of each inner fit, and those repeated."""
     out, copied = [], []
     for plan, own in zip(plans, rows, strict=True):
-        times = np.bincount(own, minlength=n)
-        if times.max() == 1 and not len(plan.copied.values):
-            inside = plan.tests.beside(plan.dropped).beside(plan.kept_out)
-            inside = Ragged.split(own[inside.values], inside.sizes)
-            out.append(
-                inside.beside(Ragged.alike(np.flatnonzero(times == 0), plan.n_fits))
-            )
-            copied.append(Ragged.empty(plan.n_fits))
-            continue
         for fit in range(plan.n_fits):
             # repeats of the outer and of the inner training set multiply
             times = np.bincount(own[plan.train(fit)], minlength=n)
