@@ -416,7 +416,7 @@ def thresholds_of(message: bytes, replies: Sequence[bytes]) -> AgreedThresholds:
             f"too many records have equal values of {header['column']} for {bins} bins;"
             " ask for fewer folds, or fewer bins of each."
         )
-    values = tuple(shown_as(edges[place], header) for place in places)
+    values: Any = tuple(shown_as(edges[place], header) for place in places)
     shares = {"below": below, "least": least, "most": most}
     columns = {name: share[places] for name, share in shares.items()}
     told = pd.DataFrame({"threshold": values, "wanted": _wanted(header), **columns})

@@ -305,7 +305,8 @@ class ByValue(Stratifier):
         """Return the code of each record's value, -1 for one that was not cut."""
         assert isinstance(cut.at, tuple)
         texts, codes = written_of(frame, self.columns)
-        return pd.Index(cut.at, dtype=object).get_indexer(texts)[codes]
+        known = pd.Index(cut.at, dtype=object)
+        return known.get_indexer(pd.Index(texts, dtype=object))[codes]
 
 
 def resolve_stratifier(stratify: Any, frame: pd.DataFrame) -> Stratifier:

@@ -50,11 +50,14 @@ class IncompleteError(errors.MessageError):
 
 
 def _ed25519() -> Any:
-    return errors.needed(
-        "cryptography.hazmat.primitives.asymmetric.ed25519",
-        "signed files between sites need the package cryptography: pip install "
-        '"statcv[sites]"',
-    )
+    try:
+        from cryptography.hazmat.primitives.asymmetric import ed25519
+    except ImportError:
+        raise errors.MissingPackageError(
+            "signed files between sites need the package cryptography: pip install "
+            '"statcv[sites]"'
+        ) from None
+    return ed25519
 
 
 @dataclass(frozen=True, eq=False)
