@@ -115,7 +115,7 @@ class TrainingSets:
         lost = self.lost(changed[:, first] * changed[:, second])
         gram = np.zeros((self.fits, r, r))
         gram[:, first, second] = (Q.T @ Q)[first, second] - lost
-        root = factors(gram)  # of lower triangles
+        root = factors(gram)  # reads lower triangles only
         pivot = np.einsum("mii->mi", root)
         with np.errstate(invalid="ignore"):
             doubtful = ~(pivot**2 > LOST).all(axis=1)
