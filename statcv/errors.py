@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import SequenceMatcher
+from importlib import import_module
+from typing import Any
 
 
 class StatcvError(Exception):
@@ -265,6 +267,14 @@ def suggestion(word: object, known: Iterable[str]) -> str:
         return ""
     names = [repr(name) for name, ratio in near.items() if ratio == best]
     return f" Did you mean {' or '.join(names[:3])}?"
+
+
+def needed(module: str, otherwise: str) -> Any:
+    """Import a module of an optional package, or say how that is installed."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingPackageError(otherwise) from error
 
 
 def reason(error: Exception) -> str:

@@ -22,12 +22,7 @@ from uuid import uuid4
 
 import pandas as pd
 
-from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    DownloadError,
-    MissingPackageError,
-)
+from statcv import errors
 
 
 def read_published(
@@ -111,7 +106,7 @@ def is_here(file: Prepared) -> bool:
         return True
     try:
         return _in_data_folder(file) is not None
-    except DownloadError:
+    except errors.DownloadError:
         return False
 
 
@@ -127,7 +122,7 @@ def cache_folder(cache_dir: str | PathLike[str] | None) -> Path:
     if cache_dir is None:
         return Path(os.environ.get("STATCV_CACHE") or _pooch().os_cache("statcv"))
     if not isinstance(cache_dir, str | PathLike):
-        raise ArgumentTypeError(
+        raise errors.ArgumentTypeError(
             f"cache_dir is the path of a folder, not {type(cache_dir).__name__}"
         )
     return Path(cache_dir)
@@ -137,13 +132,13 @@ def _check_mirror(mirror: str | None) -> None:
     if mirror is None:
         return
     if not isinstance(mirror, str):
-        raise ArgumentTypeError(
+        raise errors.ArgumentTypeError(
             f"mirror is an address such as 'http://host/folder', "
             f"not {type(mirror).__name__}"
         )
     address = urlsplit(mirror)
     if address.scheme not in ("http", "https") or not address.netloc:
-        raise ArgumentError(
+        raise errors.ArgumentError(
             f"mirror is an address such as 'http://host/folder', not {mirror!r}"
         )
 
@@ -160,9 +155,9 @@ def _in_data_folder(file: Prepared) -> bytes | None:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise DownloadError(f"cannot read {path}: {error.strerror}") from error
+        raise errors.DownloadError(f"cannot read {path}: {error.strerror}") from error
     if _sha256(content) != file.sha256:
-        raise DownloadError(
+        raise errors.DownloadError(
             f"{path} is not the prepared file that statcv knows (its SHA-256 "
             f"differs); replace it, or unset STATCV_DATA to have it downloaded"
         )
@@ -180,12 +175,14 @@ def _in_cache(file: Prepared, cache: Path) -> bytes | None:
 
 def _make(file: Prepared, cache: Path, mirror: str | None, progress: bool) -> bytes:
     """Download the source, convert it, cache the result and return its bytes."""
-    _require(file.source)
+    if (package := file.source.needs) is not None:
+        of_r = f"{file.source.name} is an R file, which the package {package} reads"
+        errors.needed(package, f'{of_r}: pip install "statcv[data]"')
     source = _download(file, cache, mirror, progress)
     text = file.convert(source).to_csv(index=False, lineterminator="\n")
     content = text.encode()
     if _sha256(content) != file.sha256:
-        raise DownloadError(
+        raise errors.DownloadError(
             f"{source} was converted to another table than the known {file.name}; "
             f"please report this with your versions of pandas and numpy"
         )
@@ -194,18 +191,6 @@ def _make(file: Prepared, cache: Path, mirror: str | None, progress: bool) -> by
     except OSError as error:
         raise _not_kept(cache, error) from error
     return content
-
-
-def _require(source: Source) -> None:
-    if source.needs is None:
-        return
-    try:
-        import_module(source.needs)
-    except ImportError as error:
-        raise MissingPackageError(
-            f"{source.name} is an R file, which the package {source.needs} reads: "
-            f'pip install "statcv[data]"'
-        ) from error
 
 
 def _download(file: Prepared, cache: Path, mirror: str | None, progress: bool) -> Path:
@@ -221,11 +206,11 @@ def _download(file: Prepared, cache: Path, mirror: str | None, progress: bool) -
     try:
         path = pooch.retrieve(url, source.sha256, source.name, cache, downloader=fetch)
     except network as error:
-        raise DownloadError(_no_download(file, url, error)) from error
+        raise errors.DownloadError(_no_download(file, url, error)) from error
     except OSError as error:
         raise _not_kept(cache, error) from error
     except ValueError as error:
-        raise DownloadError(
+        raise errors.DownloadError(
             f"{url} is not the file that was published (its SHA-256 differs) and "
             f"was not kept; try again, or use another mirror{_looked_in(file)}"
         ) from error
@@ -260,8 +245,8 @@ def _looked_in(file: Prepared) -> str:
     return f" (STATCV_DATA is {folder!r}, which has no {file.name})"
 
 
-def _not_kept(cache: Path, error: OSError) -> DownloadError:
-    return DownloadError(
+def _not_kept(cache: Path, error: OSError) -> errors.DownloadError:
+    return errors.DownloadError(
         f"cannot keep files in the cache folder {cache} ({error.strerror or error}); "
         f"name another by cache_dir= or the environment variable STATCV_CACHE"
     )

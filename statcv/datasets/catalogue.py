@@ -13,7 +13,7 @@ from statcv.datasets import published
 from statcv.datasets.cache import is_here, read_published
 from statcv.errors import ArgumentError, ArgumentTypeError, suggestion
 from statcv.tables import Table
-from statcv.words import joined
+from statcv.words import joined, stored_rows
 
 
 def available_data() -> pd.DataFrame:
@@ -35,8 +35,9 @@ def available_data() -> pd.DataFrame:
     0  spector    32   GRADE  with statsmodels
     1      ehr  2000       y           shipped
     """
-    table = pd.DataFrame(
-        _CATALOGUE, columns=["name", "rows", "columns", "outcome", "how", "source"]
+    columns, *rows = stored_rows("statcv.datasets", "catalogue.txt")
+    table = pd.DataFrame(rows, columns=list(columns)).astype(
+        {"rows": int, "columns": int}
     )
     calls = [
         f'load_data("{name}")' if name in _READERS else f"fetch_{name}()"
@@ -49,19 +50,6 @@ def available_data() -> pd.DataFrame:
     ]
     shown = {name: name for name in ("name", "rows", "columns", "outcome", "call")}
     return Table(table, "Data sets", {**shown, "here": "on this machine"})
-
-
-_IN_R = ", as in R's package survival"
-_BY_HUANG = ", as processed by Huang et al. (2023)"
-_CATALOGUE = (
-    ("spector", 32, 4, "GRADE", "with statsmodels", "Spector and Mazzeo (1980)"),
-    ("ehr", 2000, 14, "y", "shipped", "simulated after Bey et al. (2020)"),
-    ("nwtco", 4028, 5, "relapse", "shipped", f"Breslow and Chatterjee (1999){_IN_R}"),
-    ("veteran", 137, 8, "time", "shipped", f"Kalbfleisch and Prentice (1980){_IN_R}"),
-    ("gbsg", 686, 10, "time", "shipped", f"Royston and Altman (2013){_IN_R}"),
-    ("cfs", 80, 40, "cfs", "download", "Vogl et al. (2022)"),
-    ("ptb", 135, 49, "preterm", "download", f"Fettweis et al. (2019){_BY_HUANG}"),
-)
 
 
 # ---- installed data sets ----

@@ -226,9 +226,8 @@ def _left(plan: FoldPlan, rows: Rows, seed: int) -> tuple[Rows, Rows, dict[str, 
     splits, fits = (np.flatnonzero(flags) for flags in _stays(plan, gone))
     lists = _chosen(plan, splits, fits)
     lists = {name: own.where(~gone[own.values]) for name, own in lists.items()}
-    deleted = np.sort(rows)
-    out = Ragged.split(np.tile(deleted, len(fits)), np.full(len(fits), len(deleted)))
-    lists["kept_out"] = lists["kept_out"].beside(out)
+    deleted = Ragged.alike(np.sort(rows), len(fits))
+    lists["kept_out"] = lists["kept_out"].beside(deleted)
     if plan.rebalance in DROPS and plan.response is not None:
         instead = _lost_instead(plan, fits, gone, seed)
         lists["kept_out"] = lists["kept_out"].beside(instead)

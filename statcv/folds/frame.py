@@ -18,14 +18,8 @@ from statcv.folds.strata.clusters import Strata, read_strata
 from statcv.tables import Table
 from statcv.words import plural
 
-HELD, DROPPED, KEPT_OUT, AGAIN, TRAINING, EMPTY = (
-    "held out",
-    "dropped",
-    "kept out",
-    "repeated",
-    "training",
-    "empty",
-)
+HELD, DROPPED, KEPT_OUT, AGAIN = "held out", "dropped", "kept out", "repeated"
+TRAINING, EMPTY = "training", "empty"
 SITE, ROW = "site", "row"
 MOST_ROWS = 100_000_000
 ABOUT = ("sentence", "rebalance", "seed", "n", "fingerprint")
@@ -63,14 +57,8 @@ def to_frame(plan: FoldPlan, training: bool = False) -> pd.DataFrame:
         parts.append(_training(plan))
     table = pd.concat([part for part in parts if len(part)], ignore_index=True)
     ranks = {HELD: 0, TRAINING: 1, DROPPED: 2, KEPT_OUT: 2, AGAIN: 3}
-    order = np.lexsort(
-        (
-            table["position"],
-            np.where(table["role"] == HELD, 0, table["fit"]),
-            table["role"].map(ranks),
-            table["repeat"],
-        )
-    )
+    rank, fit = table["role"].map(ranks), table["fit"].mask(table["role"] == HELD, 0)
+    order = np.lexsort((table["position"], fit, rank, table["repeat"]))
     table = table.iloc[order].reset_index(drop=True)
     if plan.n_fits > plan.n_splits:
         split, held = plan.fits.split_of[table["fit"]], table["role"] == HELD

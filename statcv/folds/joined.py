@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, SchemeError
 from statcv.folds.frame import ROW, SITE
-from statcv.folds.plan import FoldPlan
+from statcv.folds.plan import LISTS, FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.response import Response
 from statcv.folds.schemes.table import SCHEMES
@@ -81,16 +81,14 @@ def concat(plans: Mapping[str, FoldPlan]) -> FoldPlan:
             np.concatenate(owners), np.concatenate(values), len(chosen)
         )
 
+    lists: dict[str, Any] = {name: joined(name) for name in LISTS}
     seeds = {plan.seed for plan in parts}
     return FoldPlan(
         scheme=parts[0].scheme,
         sentence=_sentence(named, strata, len(_all_labels(parts[0], 0))),
         n=int(offsets[-1]),
-        tests=joined("tests"),
+        **lists,
         labels=labels,
-        dropped=joined("dropped"),
-        kept_out=joined("kept_out"),
-        copied=joined("copied"),
         first_fit=first_fit,
         rebalance=parts[0].rebalance,
         strata=strata,

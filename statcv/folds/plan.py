@@ -23,6 +23,10 @@ from statcv.folds.strata.clusters import Strata
 from statcv.tables import Printed, Values, wrapped
 from statcv.words import plural
 
+Ints = NDArray[np.int64]
+
+Floats = NDArray[np.float64]
+
 Rows = NDArray[np.intp]
 LISTS = ("tests", "dropped", "kept_out", "copied")
 NO_LISTS = Ragged.empty(0)
@@ -81,7 +85,7 @@ class FoldPlan(Printed):
     dropped: Ragged = NO_LISTS
     kept_out: Ragged = NO_LISTS
     copied: Ragged = NO_LISTS
-    first_fit: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    first_fit: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     weighting: Weighting | None = None
     rebalance: str | None = None
     strata: Strata | None = None
@@ -119,9 +123,9 @@ class FoldPlan(Printed):
         >>> [len(test) for train, test in plan.split()]
         [8, 8, 8, 8]
         """
-        if X is not None and _length(X) != self.n:
+        if X is not None and length_of(X) != self.n:
             raise SchemeError(
-                f"the plan is for {self.n} records, but there are {_length(X)}."
+                f"the plan is for {self.n} records, but there are {length_of(X)}."
             )
         if self.weighting is not None:
             raise SchemeError(
@@ -218,7 +222,7 @@ class FoldPlan(Printed):
         check_whole(fit, "fit", least=0, most=self.n_fits - 1)
         return np.union1d(self.dropped[fit], self.kept_out[fit])
 
-    def weights(self, fit: int, rows: Rows) -> NDArray[np.float64] | None:
+    def weights(self, fit: int, rows: Rows) -> Floats | None:
         """Return the weights of training records of a fit; None where all are 1."""
         check_whole(fit, "fit", least=0, most=self.n_fits - 1)
         return None if self.weighting is None else self.weighting.of(fit, rows)
@@ -238,15 +242,13 @@ class FoldPlan(Printed):
     # ---- counts and sums over training sets ----
 
     @cached_property
-    def n_train(self) -> NDArray[np.int64]:
+    def n_train(self) -> Ints:
         """The number of training records of each fit, shape (n_fits,)."""
         held = self.tests.sizes[self.fits.split_of]
         out = held + self.dropped.sizes + self.kept_out.sizes
         return self.n - out + self.copied.sizes
 
-    def counts(
-        self, codes: NDArray[Any], classes: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def counts(self, codes: NDArray[Any], classes: int) -> tuple[Ints, Ints]:
         """Return class counts of training sets and of held-out sets.
 
         Shapes (n_fits, classes) and (n_splits, classes).
@@ -270,7 +272,7 @@ class FoldPlan(Printed):
             training += sign * lists.counts(values, classes)
         return training, held
 
-    def training_means(self, values: NDArray[Any]) -> NDArray[np.float64]:
+    def training_means(self, values: NDArray[Any]) -> Floats:
         """Return the (weighted) mean of values over each training set, (n_fits,).
 
         Examples
@@ -559,7 +561,7 @@ class PlannedFits(Printed):
     # ---- which fit belongs to which split and repeat ----
 
     @cached_property
-    def first_split(self) -> NDArray[np.int64]:
+    def first_split(self) -> Ints:
         """The number of the first split of each repeat, and one beyond."""
         return np.cumsum([0, *map(len, self.plan.labels)])
 
@@ -573,14 +575,11 @@ class PlannedFits(Printed):
         """The split of each fit."""
         return np.repeat(np.arange(self.plan.n_splits), np.diff(self.plan.first_fit))
 
-    def mean_by_split(self, of_fits: NDArray[Any]) -> NDArray[np.float64]:
+    def mean_by_split(self, of_fits: NDArray[Any]) -> Floats:
         """Average values of each fit over the fits of each split."""
-        if self.plan.n_fits == self.plan.n_splits:
-            return np.asarray(of_fits, dtype=np.float64)
-        if of_fits.ndim > 1:
-            return np.stack([self.mean_by_split(one) for one in of_fits.T], axis=1)
-        sums = np.bincount(self.split_of, of_fits)
-        return np.asarray(sums / np.diff(self.plan.first_fit))
+        first = self.plan.first_fit
+        sums = np.add.reduceat(np.asarray(of_fits, dtype=np.float64), first[:-1])
+        return np.asarray((sums.T / np.diff(first)).T)
 
     # ---- which records a fit holds out, and which others it may predict ----
 
@@ -597,9 +596,8 @@ class PlannedFits(Printed):
     @cached_property
     def times_in_repeat(self) -> tuple[int, int]:
         """The fewest and the most times that a record is held out in a repeat."""
-        cells = self.plan.tests.values
-        if self.plan.repeats > 1:
-            cells = self.repeat_of[self.plan.tests.owners] * self.plan.n + cells
+        tests = self.plan.tests
+        cells = self.repeat_of[tests.owners] * self.plan.n + tests.values
         times = np.bincount(cells, minlength=self.plan.repeats * self.plan.n)
         return int(times.min()), int(times.max())
 
@@ -613,9 +611,8 @@ class PlannedFits(Printed):
 
     def partners(self, fit: int) -> Rows:
         """Return the dropped records that the fit may predict, as it saw no equal."""
-        start, stop = self.plan.dropped.starts[fit], self.plan.dropped.starts[fit + 1]
-        unseen = self.unseen[start:stop]
-        return self.plan.dropped.values[start:stop][unseen].astype(np.intp)
+        own = slice(*self.plan.dropped.starts[fit : fit + 2])
+        return self.plan.dropped[fit][self.unseen[own]]
 
     # ---- which predictions are compared ----
 
@@ -636,24 +633,20 @@ class PlannedFits(Printed):
 
     # ---- counts and sums over training sets ----
 
-    def training_sums(self, values: NDArray[Any]) -> NDArray[np.float64]:
+    def training_sums(self, values: NDArray[Any]) -> Floats:
         """Return the sum of values over each training set, unweighted, (n_fits,)."""
         sums = values.sum() - self.plan.tests.sums(values)[self.split_of]
         for lists, sign in self._other_lists:
             sums += sign * lists.sums(values)
         return np.asarray(sums)
 
-    def weighted_means(
-        self, values: NDArray[Any], fits: Iterable[int]
-    ) -> NDArray[np.float64]:
+    def weighted_means(self, values: NDArray[Any], fits: Iterable[int]) -> Floats:
         """Return the weighted mean of values over some training sets, one by one."""
-        sets = ((fit, self.plan.train(fit)) for fit in fits)
-        return np.array(
-            [
-                np.average(values[rows], weights=self.plan.weights(f, rows))
-                for f, rows in sets
-            ]
-        )
+        means = []
+        for fit in fits:
+            rows = self.plan.train(fit)
+            means.append(np.average(values[rows], weights=self.plan.weights(fit, rows)))
+        return np.array(means)
 
     @cached_property
     def _other_lists(self) -> list[tuple[Ragged, int]]:
@@ -662,7 +655,8 @@ class PlannedFits(Printed):
         return [(lists, sign) for lists, sign in signs if len(lists.values)]
 
 
-def _length(X: Any) -> int:
+def length_of(X: Any) -> int:
+    """Return the number of records of any array-like."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)  # sparse has no len
 
 

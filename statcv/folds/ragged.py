@@ -12,16 +12,6 @@ from numpy.typing import NDArray
 from statcv.tables import Printed
 
 
-def stable_order(codes: NDArray[Any], classes: int) -> NDArray[np.intp]:
-    """Return the order of codes from -1 up to classes - 1, equal ones as they come.
-
-    Small numbers are sorted by counting.
-    """
-    if classes <= np.iinfo(np.int16).max:
-        codes = codes.astype(np.int16)
-    return np.argsort(codes, kind="stable")
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Ragged(Printed):
     """Lists of record numbers, one after the other.
@@ -68,19 +58,22 @@ class Ragged(Printed):
     @classmethod
     def grouped(cls, group: NDArray[Any], groups: int) -> Ragged:
         """List the positions of each group, rising; -1 belongs to none."""
-        order = stable_order(group, groups)
-        absent = int(np.count_nonzero(group < 0))
-        known = group if not absent else group[group >= 0]
-        return cls.split(order[absent:], np.bincount(known, minlength=groups))
+        order = np.argsort(group, kind="stable")
+        known = group[group >= 0]
+        sizes = np.bincount(known, minlength=groups)
+        return cls.split(order[len(group) - len(known) :], sizes)
 
     @classmethod
     def joined(cls, parts: Iterable[Ragged]) -> Ragged:
         """Concatenate the lists of several."""
         listed = list(parts)
-        if len(listed) == 1:
-            return listed[0]
         values = np.concatenate([part.values for part in listed])
         return cls.split(values, np.concatenate([part.sizes for part in listed]))
+
+    @classmethod
+    def alike(cls, values: NDArray[Any], lists: int) -> Ragged:
+        """Make that many lists of the same values."""
+        return cls.split(np.tile(values, lists), np.full(lists, len(values)))
 
     @classmethod
     def empty(cls, lists: int) -> Ragged:
@@ -136,17 +129,12 @@ class Ragged(Printed):
 
     def counts(self, codes: NDArray[Any], classes: int) -> NDArray[np.int64]:
         """Count the classes in each list: shape (lists, classes)."""
-        if not len(self.values):
-            return np.zeros((len(self), classes), dtype=np.int64)
-        chosen = codes[self.values]
-        cells = self.owners * classes + chosen
+        cells = self.owners * classes + codes[self.values]
         table = np.bincount(cells, minlength=len(self) * classes)
         return table.reshape(len(self), classes)
 
     def sums(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Sum the values over each list."""
-        if not len(self.values):
-            return np.zeros(len(self))
         chosen = np.asarray(values[self.values], dtype=np.float64)
         return np.bincount(self.owners, chosen, len(self)).astype(np.float64)
 

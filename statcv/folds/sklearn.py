@@ -17,13 +17,13 @@ from inspect import signature
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.model_selection import BaseCrossValidator
 
 from statcv import errors
-from statcv.arguments import MAX_BINS, check_whole, one_of
-from statcv.folds import array_likes
-from statcv.folds.plan import FoldPlan
+from statcv.arguments import MAX_BINS, check_whole, one_of, resolve_seed
+from statcv.folds.plan import FoldPlan, length_of
 from statcv.folds.request import resolve_plan
 from statcv.folds.response import Response
 from statcv.folds.schemes.build import FoldArguments, make_plan, whole
@@ -31,6 +31,7 @@ from statcv.folds.schemes.pairs import count_unlike
 from statcv.folds.strata.by_hash import HeldKey, KeyedBy, by_hash
 from statcv.folds.strata.by_quantile import by_quantile
 from statcv.folds.strata.hashing import FROM_ENVIRONMENT, Key
+from statcv.folds.strata.identifiers import count_missing
 from statcv.folds.strata.stratifier import Stratifier, by_value
 
 __all__ = [
@@ -64,7 +65,7 @@ class PlanSplitter(BaseCrossValidator):  # type: ignore[misc]
 
     def _outcome(self, y: Any) -> Response:
         """Return the outcome, which must have classes unless a splitter says more."""
-        return array_likes.classes_of(y)
+        return classes_of(y)
 
     def _plan(self, n: int, y: Any, groups: Any) -> FoldPlan:
         """Return the plan of n records."""
@@ -73,7 +74,7 @@ class PlanSplitter(BaseCrossValidator):  # type: ignore[misc]
             self.scheme,
             response.values,
             response.kind,
-            seed=array_likes.seed_of(self.random_state),
+            seed=seed_of(self.random_state),
             levels=response.levels,
             **given,
         )
@@ -105,7 +106,7 @@ class PlanSplitter(BaseCrossValidator):  # type: ignore[misc]
                 errors.FoldWarning,
             )
         with self._named():
-            n = array_likes.length(X=X, y=y, groups=groups)
+            n = length(X=X, y=y, groups=groups)
             return self._plan(n, y, groups).split()
 
     def _parameters(self) -> list[str]:
@@ -219,7 +220,7 @@ class RebalancedLeaveOneOut(_Rebalanced):
     continuous: bool | None = field(default=None, kw_only=True)
 
     def _outcome(self, y: Any) -> Response:
-        response = array_likes.outcome_of(y, self.continuous)
+        response = outcome_of(y, self.continuous)
         alone = response.by_class and response.counts.min() == 1
         if alone and not isinstance(response.levels[0], str):
             raise errors.SchemeError(
@@ -232,7 +233,7 @@ class RebalancedLeaveOneOut(_Rebalanced):
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of records."""
         with self._named():
-            return array_likes.length(X=X, y=y)
+            return length(X=X, y=y)
 
 
 @dataclass(eq=False, repr=False)
@@ -306,7 +307,7 @@ class RebalancedLeavePOut(_Rebalanced):
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of groups."""
         with self._named():
-            n = array_likes.length(X=X, y=y)
+            n = length(X=X, y=y)
             return int(n // self._sizes(n, groups)["p"])
 
 
@@ -336,7 +337,7 @@ class RebalancedLeaveOneGroupOut(GroupsSplitter, _Rebalanced):
     scheme = "rloocv"
 
     def _sizes(self, n: int, groups: Any) -> dict[str, Any]:
-        frame = array_likes.frame_of(groups)
+        frame = frame_of(groups)
         whole = by_value(list(frame.columns))
         return {"repeats": 1, "stratify": whole, "data": frame}
 
@@ -382,7 +383,7 @@ class LeavePairOut(PlanSplitter):
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of pairs, which depends on ``y``."""
         with self._named():
-            every = count_unlike(array_likes.classes_of(y).codes)
+            every = count_unlike(classes_of(y).codes)
             if self.pairs is None:
                 return every
             return min(whole("pairs", self.pairs), every)
@@ -465,10 +466,10 @@ class FoldStratifiedKFold(GroupsSplitter):
 
     def _plan(self, n: int, y: Any, groups: Any) -> FoldPlan:
         k = whole_between("n_splits", self.n_splits, 2, n, n)
-        frame = array_likes.frame_of(groups)
-        response = None if y is None else array_likes.outcome_of(y, self.continuous)
+        frame = frame_of(groups)
+        response = None if y is None else outcome_of(y, self.continuous)
         stratifier, given = self._stratifier(list(frame.columns)), FoldArguments(k=k)
-        seed = array_likes.seed_of(self.random_state)
+        seed = seed_of(self.random_state)
         return resolve_plan(None, response, frame, given, stratifier, seed)
 
     def _stratifier(self, columns: list[str]) -> Stratifier:
@@ -509,3 +510,125 @@ class FoldStratifiedKFold(GroupsSplitter):
 
     def _shown(self) -> dict[str, Any]:
         return {**self.get_params(), "key": self._key}
+
+
+# ---- what scikit-learn passes to a splitter: outcomes, groups and random states ----
+
+
+def seed_of(random_state: Any) -> int:
+    """Return a seed: the number itself, or one drawn from a generator.
+
+    None draws from NumPy's global state, which ``numpy.random.seed`` sets.
+
+    Examples
+    --------
+    >>> seed_of(7), seed_of(np.random.RandomState(7))
+    (7, 327741615)
+    """
+    if isinstance(random_state, np.random.Generator):
+        return resolve_seed(random_state)
+    if isinstance(random_state, (int, np.integer)) and random_state >= 0:
+        if not isinstance(random_state, bool):
+            return int(random_state)
+    elif random_state is None or hasattr(random_state, "randint"):
+        source = np.random if random_state is None else random_state
+        return int(source.randint(2**32, dtype=np.int64))
+    raise errors.ArgumentTypeError(
+        "random_state must be an integer of 0 or more, a numpy RandomState or "
+        f"Generator, or None, not {random_state!r}."
+    )
+
+
+def length(**arrays: Any) -> int:
+    """Return the number of records of any array-like.
+
+    Examples
+    --------
+    >>> length(X=np.zeros((3, 2)), y=["a", "b", "a"], groups=None)
+    3
+    """
+    sizes = {n: length_of(one) for n, one in arrays.items() if one is not None}
+    if not sizes:
+        raise errors.ArgumentError(f"no records are given: pass {' or '.join(arrays)}.")
+    if len(set(sizes.values())) > 1:
+        said = ", ".join(f"{name} has {size}" for name, size in sizes.items())
+        raise errors.DataError(f"the numbers of records differ: {said}.")
+    n = next(iter(sizes.values()))
+    if not n:
+        raise errors.DataError("there are no records.")
+    return n
+
+
+def column_of(values: Any, name: str) -> pd.Series[Any]:
+    """Return a column without missing values from any array-like."""
+    if isinstance(values, pd.DataFrame) and values.shape[1] == 1:
+        values = values.iloc[:, 0]
+    if not isinstance(values, (pd.Series, pd.Index, pd.Categorical)):
+        values = np.asarray(values)
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = values.ravel()
+    if values.ndim != 1:
+        raise errors.DataError(f"{name} must have one dimension, not {values.ndim}.")
+    column = pd.Series(values).reset_index(drop=True).infer_objects()
+    if missing := count_missing(column):
+        raise errors.DataError(
+            f"{name} is missing in {missing} of {len(column)} records; leave them out."
+        )
+    return column
+
+
+def outcome_of(y: Any, continuous: bool | None = None) -> Response:
+    """Return the outcome: numbers with fractions are continuous, all else classes.
+
+    Examples
+    --------
+    >>> outcome_of(["no", "yes", "no"]).kind, outcome_of([1.5, 2.0, 2.5]).kind
+    ('binary', 'continuous')
+    """
+    if y is None:
+        raise errors.ArgumentError("y is needed, the outcome of each record.")
+    one_of(continuous, (None, True, False), "continuous")
+    column, types = column_of(y, "y"), pd.api.types
+    if types.is_numeric_dtype(column) and not types.is_bool_dtype(column):
+        numbers = column.to_numpy(dtype=float)
+        if infinite := int(np.isinf(numbers).sum()):
+            raise errors.DataError(
+                f"y is infinite in {infinite} of {len(numbers)} records."
+            )
+        if continuous is None:
+            continuous = bool((numbers != np.round(numbers)).any())
+        if continuous:
+            return Response.of(numbers, "continuous")
+    elif continuous:
+        raise errors.DataError(
+            f"continuous=True, but y holds no numbers ({column.dtype})."
+        )
+    codes, levels = pd.factorize(column, sort=True)
+    if len(levels) < 2:
+        raise errors.SchemeError(f"y has one class only: {levels.tolist()[0]!r}.")
+    return Response.of_classes(codes, levels.tolist())
+
+
+def classes_of(y: Any) -> Response:
+    """Return the outcome, which must have classes."""
+    response = outcome_of(y)
+    if not response.by_class:
+        raise errors.SchemeError(
+            "y holds numbers with fractions, and classes are needed here; for numbers "
+            "there is RebalancedLeaveOneOut."
+        )
+    return response
+
+
+def frame_of(groups: Any) -> pd.DataFrame:
+    """Return the columns whose equal values are never split across folds."""
+    if groups is None:
+        raise errors.ArgumentError(
+            "groups is needed, whose equal values are never split; pass it to split, "
+            "or to what calls it."
+        )
+    if isinstance(groups, pd.DataFrame) and groups.shape[1] > 1:
+        columns = {str(name): column_of(groups[name], str(name)) for name in groups}
+    else:
+        columns = {"groups": column_of(groups, "groups")}
+    return pd.DataFrame(columns)

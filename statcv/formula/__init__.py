@@ -10,6 +10,7 @@ from statcv.formula.design import Design as Design
 from statcv.formula.design import counted as counted
 from statcv.formula.design import make_design as make_design
 from statcv.formula.frame import as_frame as as_frame
+from statcv.formula.frame import check_column as check_column
 from statcv.formula.frame import is_missing as is_missing
 from statcv.formula.frame import is_number as is_number
 from statcv.formula.frame import plain_column as plain_column

@@ -12,17 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv import errors
 from statcv.arguments import one_of
-from statcv.errors import (
-    ColumnError,
-    DataError,
-    FormulaError,
-    MissingDataWarning,
-    OutcomeError,
-    StatcvWarning,
-    suggestion,
-    warn,
-)
 from statcv.formula.frame import (
     as_frame,
     as_learnt,
@@ -208,9 +199,9 @@ class Design(Printed):
         frame = as_frame(data)
         for column in self.formula.columns:
             if column not in frame.columns:
-                raise ColumnError(
+                raise errors.ColumnError(
                     f"the new data lack the column {column!r}."
-                    + suggestion(column, frame.columns)
+                    + errors.suggestion(column, frame.columns)
                 )
         columns = {
             name: as_learnt(
@@ -305,7 +296,7 @@ def make_design(
         refuse_learning_overflow(terms)
     if absent and action in ("pass", "keep") and (name := learns_from(terms, absent)):
         if action == "pass":
-            raise FormulaError(
+            raise errors.FormulaError(
                 f"column {name!r} has missing values, and a term that learns from it "
                 "(center, scale, bs, …) cannot be learnt with na_action='pass': use "
                 "impute= or drop the rows."
@@ -333,18 +324,18 @@ def _complete_rows(
     incomplete = np.zeros(n, dtype=bool)
     missing = _mark_missing(outcome, incomplete)
     if incomplete.all():
-        raise OutcomeError(
+        raise errors.OutcomeError(
             f"all values of the outcome {formula.outcome!r} are missing."
         )
     if na_action in ("drop", "raise"):
         missing |= _mark_missing(columns, incomplete)
     if na_action == "raise" and missing:
-        raise DataError(
+        raise errors.DataError(
             f"{int(incomplete.sum())} of {n} rows have missing values "
             f"({counted(missing)}) and na_action='raise' refuses them."
         )
     if incomplete.all():
-        raise DataError(
+        raise errors.DataError(
             f"no row is complete: every one of {n} lacks something "
             f"({counted(missing)}); na_action='pass' passes missing covariates on to "
             "a pipeline that imputes."
@@ -358,7 +349,7 @@ def _provisional(column: pd.Series[Any], name: str) -> pd.Series[Any]:
     The layout of the matrix is found with it; all fits use imputed values.
     """
     if column.isna().all():
-        raise DataError(
+        raise errors.DataError(
             f"column {name!r} has no value at all, so that it cannot be imputed; leave "
             "it out of the formula."
         )
@@ -404,8 +395,8 @@ def refuse_text_numbers(
             continue
         sentence, sure = found
         if sure:
-            raise DataError(sentence)
-        warn(f"{sentence} Here it is a factor.", MissingDataWarning)
+            raise errors.DataError(sentence)
+        errors.warn(f"{sentence} Here it is a factor.", errors.MissingDataWarning)
 
 
 def _warn_of_spellings(column: pd.Series[Any], name: str) -> None:
@@ -424,11 +415,11 @@ def _warn_of_spellings(column: pd.Series[Any], name: str) -> None:
             same.append(f"{level!r} ({count})")
     twice = [joined(levels) for levels in alike.values() if len(levels) > 1]
     if twice:
-        warn(
+        errors.warn(
             f"levels of {name!r} differ only in case or spaces: {listed(twice)}. If "
             f"they mean the same, data[{name!r}].str.strip().str.lower() makes them "
             "one level.",
-            StatcvWarning,
+            errors.StatcvWarning,
         )
 
 
@@ -440,16 +431,16 @@ def refuse_identifiers(formula: Formula, columns: Series) -> None:
         if is_number(column.dtype):
             continue
         if pd.api.types.is_datetime64_any_dtype(column.dtype):
-            raise FormulaError(
+            raise errors.FormulaError(
                 f"{name!r} is a date; as a predictor it would be one level per day. "
                 f"Leave it out (- {quoted(name)}) or turn it into a number first."
             )
         if isinstance(column.dtype, pd.CategoricalDtype):
             levels = len(column.cat.categories)
             if levels == 0:
-                raise DataError(f"column {name!r} has no value at all.")
+                raise errors.DataError(f"column {name!r} has no value at all.")
             if levels > MANY_LEVELS or levels > max(10, len(column) // 2):
-                raise FormulaError(
+                raise errors.FormulaError(
                     f"{name!r} is text with {levels} levels in {len(column)} rows, "
                     "more like an identifier than a factor; leave it out "
                     f"(- {quoted(name)})."
@@ -460,7 +451,7 @@ def refuse_names_twice(terms: Terms) -> None:
     """Check that no two columns of the matrix have one name."""
     if len(set(terms.names)) < len(terms.names):
         name, _ = Counter(terms.names).most_common(1)[0]
-        raise FormulaError(
+        raise errors.FormulaError(
             f"two columns of the matrix are called {name!r}, so their coefficients "
             "could not be distinguished; rename that column of the data."
         )
@@ -470,7 +461,7 @@ def learns_from(terms: Terms, absent: Collection[str]) -> str | None:
     """Return the first of some columns from which a term learns; None if none does."""
     try:
         learning: Collection[str] = terms.learning_columns
-    except FormulaError:  # as of a spline, whose knots cannot be placed
+    except errors.FormulaError:  # as of a spline, whose knots cannot be placed
         codes = {code for term in terms.formula.terms for code in term}
         factors = [terms.formula.factors[code] for code in codes]
         learning = {c for one in factors if one.column is None for c in one.columns}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from datetime import date
 from typing import Any, TypeGuard
 
@@ -9,7 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import DataError, FrameError, MissingPackageError
+from statcv.errors import (
+    ColumnError,
+    DataError,
+    FrameError,
+    MissingPackageError,
+    suggestion,
+)
 
 
 def as_frame(data: object) -> pd.DataFrame:
@@ -63,6 +70,15 @@ def as_frame(data: object) -> pd.DataFrame:
     for name in pairs:
         frame[name] = pd.Series(frame[name].tolist(), frame.index, object)
     return frame
+
+
+def check_column(frame: pd.DataFrame, name: Hashable, argument: str) -> None:
+    """Refuse a column that the data lack."""
+    if name not in frame.columns:
+        raise ColumnError(
+            f"{argument}={name!r} is not a column of the data."
+            + suggestion(name, map(str, frame.columns))
+        )
 
 
 def shown_label(label: Any) -> str:

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import ColumnError, DataError, suggestion
+from statcv.errors import DataError
+from statcv.formula.frame import check_column
 from statcv.formula.text_numbers import why_text
 
 
@@ -33,11 +34,7 @@ def row_values(values: Any, frame: pd.DataFrame, name: str) -> pd.Series[Any]:
         If values do not fit the rows.
     """
     if isinstance(values, str):
-        if values not in frame.columns:
-            raise ColumnError(
-                f"{name}={values!r} is not a column of the data."
-                + suggestion(values, frame.columns)
-            )
+        check_column(frame, values, name)
         return frame[values]
     if isinstance(values, pd.Series):
         if not values.index.is_unique or not values.index.isin(frame.index).all():

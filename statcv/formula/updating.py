@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 from statcv.errors import FormulaError
+from statcv.formula.language import parse
 from statcv.formula.language.expansion import DOT, Expansion
-from statcv.formula.language.parse import (
-    expanded,
-    mark_dots,
-    sides,
-    top_level,
-    written_sides,
-)
 from statcv.formula.language.quoting import quoted, without_signs_of_r
 
 _OPERATORS = {"+", "-", "*", "/", ":", "**", "^", "%", "|"}
@@ -32,7 +26,9 @@ def updated_formula(old: str, new: str) -> str:
     'y ~ .'
     """
     new, old = without_signs_of_r(new), without_signs_of_r(old)
-    (left, right), (outcome, terms) = (written_sides(mark_dots(f)) for f in (new, old))
+    (left, right), (outcome, terms) = (
+        parse.written_sides(parse.mark_dots(f)) for f in (new, old)
+    )
     if not right or not outcome or (left and DOT not in left):
         return new
     outcome = (left or DOT).replace(DOT, outcome)
@@ -54,7 +50,7 @@ def updated_formula(old: str, new: str) -> str:
 def _put(text: str, terms: str) -> Summands:
     """Return the summands of a side, with its dots replaced by another side's."""
     found: Summands = []
-    inside = f"({terms})" if top_level(terms, _OPERATORS) else terms
+    inside = f"({terms})" if parse.top_level(terms, _OPERATORS) else terms
     for sign, term in _summands(text):
         if (sign, term) == ("+", DOT):
             found += _summands(terms)
@@ -95,14 +91,14 @@ def _same(text: str, meant: Expansion) -> bool:
 
 def _expansion(text: str) -> Expansion:
     """Expand a side; ``.`` stands for a column of that name."""
-    return expanded(sides(f"y ~ {_dotted(text)}")[1], [quoted(".")])
+    return parse.expanded(parse.sides(f"y ~ {_dotted(text)}")[1], [quoted(".")])
 
 
 def _summands(text: str) -> Summands:
     """Split a side at each ``+`` and ``-`` that is not in brackets."""
     found: Summands = []
     sign, start = "+", 0
-    for place in [*top_level(text, {"+", "-"}), len(text)]:
+    for place in [*parse.top_level(text, {"+", "-"}), len(text)]:
         term = text[start:place].strip()
         if term:
             found.append((sign, term))

@@ -318,17 +318,13 @@ def _of_code(codes: Sequence[str]) -> list[str]:
             found["."] = None
             continue
         tree = ast.parse(code, mode="eval")
-        called = {
-            id(part)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Call)
-            for part in ast.walk(node.func)
-        }
-        called |= {
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        lent = {id(part) for call in calls for part in ast.walk(call.func)}
+        lent |= {
             id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)
         }
         for node in ast.walk(tree):
-            if isinstance(node, ast.Name) and id(node) not in called:
+            if isinstance(node, ast.Name) and id(node) not in lent:
                 found[node.id] = None
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Q":
                 quoted = node.args[0]

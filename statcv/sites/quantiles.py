@@ -416,20 +416,13 @@ def thresholds_of(message: bytes, replies: Sequence[bytes]) -> AgreedThresholds:
             f"too many records have equal values of {header['column']} for {bins} bins;"
             " ask for fewer folds, or fewer bins of each."
         )
-    table = pd.DataFrame(
-        {
-            "threshold": [shown_as(edges[place], header) for place in places],
-            "wanted": _wanted(header),
-            "below": below[places],
-            "least": least[places],
-            "most": most[places],
-        }
-    )
+    values: Any = tuple(shown_as(edges[place], header) for place in places)
+    shares = {"below": below, "least": least, "most": most}
+    columns = {name: share[places] for name, share in shares.items()}
+    told = pd.DataFrame({"threshold": values, "wanted": _wanted(header), **columns})
     sent = dict(sorted((Message.of(one).site, len(one)) for one in replies))
-    values = tuple(table["threshold"])
-    table = Table(
-        table, f"Thresholds of {header['column']}, and shares of records below"
-    )
+    caption = f"Thresholds of {header['column']}, and shares of records below"
+    table = Table(told, caption)
     return AgreedThresholds(header["column"], values, header["per_fold"], table, sent)
 
 

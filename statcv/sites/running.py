@@ -65,11 +65,6 @@ def run(
     True
     """
     check_types(run, locals())
-    if not isinstance(data, Mapping):
-        raise ArgumentTypeError(
-            "data must be a mapping of sites to data frames, such as {'A': a, 'B': b, "
-            f"'C': c}}, not {type(data).__name__}."
-        )
     carrier = InProcess() if transport is None else transport
     if not hasattr(carrier, "run"):
         raise ArgumentTypeError(

@@ -247,12 +247,8 @@ def bucket_counts(digests: Sequence[NDArray[np.uint64]], cell: int) -> Counts:
     n = max(1, min(len(one) for one in digests) // max(cell, 1))
     bits = min(int(math.log2(n)), int(math.log2(MAX_BUCKETS)))  # the mean is no less
     shift = np.uint64(BITS - bits)
-    found = np.stack(
-        [
-            np.bincount((one >> shift).astype(np.int64), minlength=2**bits)
-            for one in digests
-        ]
-    )
+    places = [(one >> shift).astype(np.int64) for one in digests]
+    found = np.stack([np.bincount(one, minlength=2**bits) for one in places])
     while found.shape[1] > 1 and found.min() < cell:
         found = halved(found)
     return found
@@ -349,12 +345,8 @@ def shared_of(replies: Sequence[bytes], level: float = 0.95) -> SharedPatients:
             raise MessageError(f"site {site}: the answer has other tables.")
         found[site] = array.astype(np.int64)
     rows = [
-        {
-            "site": one,
-            "other": other,
-            **estimate_shared(found[one], found[other], level),
-        }
-        for one, other in itertools.combinations(sorted(found), 2)
+        {"site": a, "other": b, **estimate_shared(found[a], found[b], level)}
+        for a, b in itertools.combinations(sorted(found), 2)
     ]
     sites = pd.DataFrame(
         [

@@ -412,18 +412,12 @@ def test_vectors() -> pd.DataFrame:
     4     007     1
     5       7     3
     """
-    table = pd.DataFrame(
-        [
-            (key.hex(), repr(value), text, digest, fold)
-            for key, value, text, digest, fold in TEST_VECTORS
-        ],
-        columns=["key", "value", "written", "hmac", "fold"],
+    rows = [(key.hex(), repr(value), *others) for key, value, *others in TEST_VECTORS]
+    table = pd.DataFrame(rows, columns=["key", "value", "written", "hmac", "fold"])
+    caption = (
+        "Values with their written form and fold, which any software must reproduce"
     )
-    return Table(
-        table,
-        "Values with their written form and fold, which any software must reproduce",
-        ["value", "written", "fold"],
-    )
+    return Table(table, caption, ["value", "written", "fold"])
 
 
 # ---- the snapshot ----

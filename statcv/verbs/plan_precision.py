@@ -6,14 +6,13 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from typing import Any
 
 import pandas as pd
 
 from statcv import arguments
 from statcv.engine import check_jobs
-from statcv.errors import ArgumentError, MissingPackageError, StatcvWarning
+from statcv.errors import ArgumentError, StatcvWarning, needed
 from statcv.metrics import Metric
 from statcv.results.permutations import better_side
 from statcv.results.result import CVResult
@@ -110,13 +109,11 @@ class PrecisionPlan:
                 "riley() needs c above 0.5 and a shrinkage between 0 and 1, not "
                 f"c={self.c} and shrinkage={shrinkage}."
             )
-        try:
-            package = import_module("pmsampsize.pmsampsize")
-        except ImportError:
-            raise MissingPackageError(
-                "riley() needs the package pmsampsize, which runs on Python 3.12 or "
-                "later: pip install pmsampsize"
-            ) from None
+        package = needed(
+            "pmsampsize.pmsampsize",
+            "riley() needs the package pmsampsize, which runs on Python 3.12 or "
+            "later: pip install pmsampsize",
+        )
         about = {"cstatistic": self.c, "prevalence": self.prevalence}
         found = package.pmsampsize(
             "b", self.p, **about, shrinkage=shrinkage, noprint=True

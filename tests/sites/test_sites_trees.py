@@ -450,7 +450,7 @@ def test_predictions_of_a_site_need_fits():
 
 @pytest.mark.parametrize("found", ["3.1.3", "3.4.0", "2.1", ""])
 def test_another_version_is_told(found, monkeypatch):
-    monkeypatch.setattr(federated, "version_of_xgboost", lambda: found)
+    monkeypatch.setattr(federated.trees, "version_of_xgboost", lambda: found)
     here = f"xgboost {found} is installed" if found else "xgboost is not installed"
     with pytest.raises(MissingPackageError, match=here) as raised:
         sites.run(with_trees(), hospitals())

@@ -13,17 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from statcv.arguments import check_whole, resolve_seed
-from statcv.datasets.ehr.duplicates import (
-    FIRST_BIRTH,
-    LAST_BIRTH,
-    Duplicated,
-    Inexact,
-    IntArray,
-    held_alone,
-    weights_of,
-    with_duplicates,
-    with_inexact_duplicates,
-)
+from statcv.datasets.ehr import duplicates
 from statcv.datasets.ehr.population import (
     COEFFICIENTS,
     COVARIATES,
@@ -46,8 +36,8 @@ def simulate_ehr(
     coefficients: Sequence[float] | FloatArray = COEFFICIENTS,
     rotation: ArrayLike | None = None,
     mean: Sequence[float] | FloatArray | None = None,
-    duplicated: Duplicated | None = None,
-    inexact: Inexact | None = None,
+    duplicated: duplicates.Duplicated | None = None,
+    inexact: duplicates.Inexact | None = None,
     pseudonyms: Pseudonyms | None = None,
     key: bytes | str | None = None,
     seed: int | np.random.Generator | None = None,
@@ -119,23 +109,28 @@ def simulate_ehr(
     """
     _check_size(n, n_duplicates, n_sites)
     secret = _secret(key, pseudonyms)
-    if not isinstance(inexact, (Inexact, type(None))):
+    if not isinstance(inexact, (duplicates.Inexact, type(None))):
         raise ArgumentTypeError(f"inexact is an Inexact(...), not {inexact!r}")
     seed = resolve_seed(seed)
     rng = np.random.default_rng(seed)
     population = population_of(eigenvalues, coefficients, rotation, mean, rng)
     people = population.draw(n, rng)
-    weights = weights_of(duplicated, people)
+    weights = duplicates.weights_of(duplicated, people)
 
-    first, last = np.datetime64(FIRST_BIRTH, "D"), np.datetime64(LAST_BIRTH, "D")
+    first, last = (
+        np.datetime64(duplicates.FIRST_BIRTH, "D"),
+        np.datetime64(duplicates.LAST_BIRTH, "D"),
+    )
     birth = first + rng.integers((last - first).astype(int) + 1, size=n)
     numbers = rng.permutation(n)
     draws = rng if weights is None else stream(seed, "duplicated")
     if n_sites is None:
-        person, site = held_alone(n, n_duplicates, draws, weights)
+        person, site = duplicates.held_alone(n, n_duplicates, draws, weights)
     else:
         home = rng.integers(n_sites, size=n)
-        person, site = with_duplicates(home, n_duplicates, n_sites, draws, weights)
+        person, site = duplicates.with_duplicates(
+            home, n_duplicates, n_sites, draws, weights
+        )
     order = rng.permutation(len(person))
     person, site = person[order], site[order]
 
@@ -150,7 +145,7 @@ def simulate_ehr(
     if inexact:
         draws = stream(seed, "inexact")
         duplicate = order >= n
-        records = with_inexact_duplicates(
+        records = duplicates.with_inexact_duplicates(
             records, duplicate, inexact, population.sd, draws
         )
     if pseudonyms:
@@ -273,7 +268,7 @@ class Pseudonyms(Constructed):
 
 def pseudonymised(
     records: pd.DataFrame,
-    site: IntArray,
+    site: duplicates.IntArray,
     pseudonyms: Pseudonyms,
     sd: FloatArray,
     seed: int,
@@ -315,7 +310,7 @@ def pseudonymised(
 
 
 def with_hashes(
-    records: pd.DataFrame, site: IntArray, key: bytes, salt: bool, seed: int
+    records: pd.DataFrame, site: duplicates.IntArray, key: bytes, salt: bool, seed: int
 ) -> pd.DataFrame:
     """Return the records with the hashes of identifier and birth date.
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from statcv import errors
 from statcv.folds.strata.identifiers import normalise
-from statcv.formula import row_values
+from statcv.formula import check_column, row_values
 from statcv.tables import Table
 from statcv.words import plural
 
@@ -153,15 +153,6 @@ def chosen_columns(frame: pd.DataFrame, columns: Columns) -> list[Hashable]:
     if not chosen:
         raise errors.ArgumentError("there is no column left to compare records by.")
     return chosen
-
-
-def check_column(frame: pd.DataFrame, name: Hashable, argument: str) -> None:
-    """Refuse a column that the data lack."""
-    if name not in frame.columns:
-        raise errors.ColumnError(
-            f"{argument}={name!r} is not a column of the data."
-            + errors.suggestion(name, map(str, frame.columns))
-        )
 
 
 def groups_of(

@@ -116,15 +116,8 @@ class Audit:
     def to_frame(self) -> pd.DataFrame:
         """Return one row per finding: check, value, concern, sentence."""
         columns = ("check", "value", "concern", "sentence")
-        return Table(
-            pd.DataFrame(
-                {
-                    name: [getattr(one, name) for one in self.findings]
-                    for name in columns
-                }
-            ),
-            "Audit of the fold plan",
-        )
+        listed = {n: [getattr(one, n) for one in self.findings] for n in columns}
+        return Table(pd.DataFrame(listed), "Audit of the fold plan")
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.findings))
@@ -133,13 +126,11 @@ class Audit:
         return str(self)
 
     def _repr_html_(self) -> str:
-        lines = [
-            f"<strong>{escape(one.sentence)}</strong>"
-            if one.concern
-            else escape(one.sentence)
-            for one in self.findings
-        ]
-        return f"<ul>{''.join(f'<li>{line}</li>' for line in lines)}</ul>"
+        marks = {True: "<li><strong>{}</strong></li>", False: "<li>{}</li>"}
+        lines = (
+            marks[one.concern].format(escape(one.sentence)) for one in self.findings
+        )
+        return f"<ul>{''.join(lines)}</ul>"
 
 
 def span(numbers: NDArray[np.number], digits: int = 4) -> str:

@@ -210,28 +210,26 @@ def _not_held_out(
     plan: FoldPlan, mask: NDArray[np.bool_], classes: int, response: Response
 ) -> Finding:
     lacking, kinds = int(mask.any(axis=1).sum()), f"{response.noun}es"
-    check, table = "class_not_held_out", pd.DataFrame()
+    said, table = f"Every fold holds out records of all {kinds}.", pd.DataFrame()
     if (plan.tests.sizes < classes).all():
         said = (
             f"No fold holds out all {kinds}, as each has fewer records than there are "
             f"{kinds}."
         )
-        return Finding(check, float(lacking), said)
-    if np.median(plan.tests.sizes) < classes:
+    elif np.median(plan.tests.sizes) < classes:
         said = (
             f"{_of(lacking, plan.n_splits, 'folds', 'lack', 'lacks')} a "
             f"{response.noun}, as most have fewer records than there are {kinds}."
         )
-        return Finding(check, float(lacking), said)
-    said = f"Every fold holds out records of all {kinds}."
-    if lacking:
+    elif lacking:
         table = _lacking(plan, mask, response)
         said = (
             f"{_of(lacking, plan.n_splits, 'folds', 'hold', 'holds')} out no record of "
             f"a {response.noun}, so that rank metrics have no value there: "
             f"{_named(plan, table, response)}."
         )
-    return Finding(check, float(lacking), said, lacking > 0, table)
+    value, concern = float(lacking), not table.empty
+    return Finding("class_not_held_out", value, said, concern, table)
 
 
 def _of(some: int, all_: int, noun: str, verb: str, singular: str) -> str:

@@ -213,14 +213,8 @@ def _with_fits(
     kept_out = plan.kept_out.chosen(np.repeat(np.arange(plan.n_splits), fits))
     if how == "bag":  # records that a bag did not draw are not dropped for balance
         kept_out, dropped = kept_out.beside(dropped), Ragged.empty(len(dropped))
-    made = replace(
-        plan,
-        dropped=dropped,
-        kept_out=kept_out,
-        copied=copied,
-        first_fit=first,
-        rebalance=how,
-    )
+    lists: dict[str, Any] = {"dropped": dropped, "kept_out": kept_out, "copied": copied}
+    made = replace(plan, **lists, first_fit=first, rebalance=how)
     totals = np.bincount(response.codes[made.train(0)], minlength=response.classes)
     scheme = plan.made_by
     alone = scheme is not None and scheme.leaves_one_out and plan.strata is None

@@ -395,10 +395,9 @@ def drop_whole_strata(
     split, chosen = (_one_by_one if few else _kind_by_kind)(need, table, barred, rng)
     order = np.argsort(split, kind="stable")
     split, chosen = split[order], chosen[order]
-    sizes = members.sizes[chosen]
-    inside = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    rows = members.values[np.repeat(members.starts[chosen], sizes) + inside]
-    return Ragged.split(rows, np.bincount(split, sizes, len(need)).astype(np.int64))
+    whole = members.chosen(chosen)
+    sizes = np.bincount(split, whole.sizes, len(need)).astype(np.int64)
+    return Ragged.split(whole.values, sizes)
 
 
 def _one_by_one(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from statcv.folds.ragged import Ragged
 
+Numbers = NDArray[np.intp]
 Ints = NDArray[np.int64]
 Cost = tuple[int, int]
 
@@ -21,7 +22,7 @@ MANY_FOLDS = 500  # largest number of folds that exchange units
 SOME_KINDS = 60  # most kinds of units that a fold offers in exchange
 
 
-def kinds_of_rows(table: NDArray[np.integer]) -> tuple[Ints, NDArray[np.intp]]:
+def kinds_of_rows(table: NDArray[np.integer]) -> tuple[Ints, Numbers]:
     """Return the different rows of a table of counts, and which of them each row is.
 
     >>> import numpy as np
@@ -38,7 +39,7 @@ def kinds_of_rows(table: NDArray[np.integer]) -> tuple[Ints, NDArray[np.intp]]:
 
 def allocate(
     table: NDArray[np.integer], k: int, rng: np.random.Generator, *, by_class: bool
-) -> NDArray[np.intp]:
+) -> Numbers:
     """Allocate units at random to k folds, as evenly as whole units allow.
 
     A unit is one record, or a stratum that is never split. Units with the same counts
@@ -86,9 +87,7 @@ def allocate(
     return rng.permutation(k)[fold]
 
 
-def _place(
-    rows: Ints, many: NDArray[np.intp], k: int, rng: np.random.Generator
-) -> NDArray[np.intp]:
+def _place(rows: Ints, many: Numbers, k: int, rng: np.random.Generator) -> Numbers:
     """Return the fold of every unit, kind after kind."""
     units = int(many.sum())
     size = rows.sum(axis=1)
@@ -108,12 +107,8 @@ def _place(
 
 
 def _place_in_order(
-    rows: Ints,
-    many: NDArray[np.intp],
-    k: int,
-    order: NDArray[np.intp],
-    rng: np.random.Generator,
-) -> NDArray[np.intp]:
+    rows: Ints, many: Numbers, k: int, order: Numbers, rng: np.random.Generator
+) -> Numbers:
     """Place kind by kind, each unit where it adds least to the sum of squares."""
     held = np.zeros((k, rows.shape[1]), dtype=np.int64)
     size = np.zeros(k, dtype=np.int64)
@@ -170,18 +165,14 @@ def _squares(held: Ints) -> Ints:
 
 
 def _exchange(
-    rows: Ints,
-    kind: NDArray[np.intp],
-    placed: NDArray[np.intp],
-    k: int,
-    rng: np.random.Generator,
-) -> tuple[NDArray[np.intp], Cost]:
+    rows: Ints, kind: Numbers, placed: Numbers, k: int, rng: np.random.Generator
+) -> tuple[Numbers, Cost]:
     """Move or swap units between two folds at a time while it lowers the cost."""
     held = np.zeros((k, rows.shape[1]), dtype=np.int64)
     np.add.at(held, placed, rows[kind])
     least = int(np.maximum(-(-held.sum(axis=0) // k), rows.max(axis=0)).sum())
     units = Ragged.grouped(placed, k)
-    moved: dict[int, NDArray[np.intp]] = {}
+    moved: dict[int, Numbers] = {}
     tried, better = 0, True
     while better and tried < PAIRS and not _is_even(held, least):
         better = False
@@ -221,12 +212,12 @@ def _pairs(held: Ints, rng: np.random.Generator) -> Ints:
 
 def _best_exchange(
     rows: Ints,
-    kind: NDArray[np.intp],
+    kind: Numbers,
     held: Ints,
-    one: tuple[int, NDArray[np.intp]],
-    other: tuple[int, NDArray[np.intp]],
+    one: tuple[int, Numbers],
+    other: tuple[int, Numbers],
     rng: np.random.Generator,
-) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
+) -> tuple[Numbers, Numbers] | None:
     """Return the units of two folds after the best move or swap, None if none helps."""
     (f, mine), (g, yours) = one, other
     rest = np.delete(held, (f, g), axis=0).max(axis=0, initial=0)
@@ -250,9 +241,7 @@ def _best_exchange(
     )
 
 
-def _one_of_each(
-    kind: NDArray[np.intp], units: NDArray[np.intp], rng: np.random.Generator
-) -> NDArray[np.intp]:
+def _one_of_each(kind: Numbers, units: Numbers, rng: np.random.Generator) -> Numbers:
     """Return a unit of each kind; of very many kinds, some."""
     units = rng.permutation(units)
     first = np.unique(kind[units], return_index=True)[1]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import FoldWarning, SchemeError, warn
-from statcv.folds.ragged import Ragged, stable_order
+from statcv.folds.ragged import Ragged
 from statcv.folds.schemes.allocation import allocate
 from statcv.tables import Printed
 from statcv.words import plural
@@ -99,7 +99,7 @@ def k_folds_by_class(records: Records, k: int, rng: np.random.Generator) -> Hold
     order = None
     if records.unit is None:
         shuffled = rng.permutation(records.n)
-        order = shuffled[stable_order(records.codes[shuffled], records.classes)]
+        order = shuffled[np.argsort(records.codes[shuffled], kind="stable")]
     return _folds(records, k, rng, order, by_class=True)
 
 

@@ -131,15 +131,6 @@ class Scheme(Printed):
 
 CLASSES = ("binary", "multiclass")
 DRAWS = 20  # draws of dropped records over which rebalanced leave-one-out averages
-_HOLDS = {
-    "k_folds": holding.k_folds,
-    "k_folds_by_class": holding.k_folds_by_class,
-    "each_unit": holding.each_unit,
-    "random_share": holding.random_share,
-    "bootstrap_sample": holding.bootstrap_sample,
-    "unlike_pairs": pairs.unlike_pairs,
-    "pairs_of_records": pairs.pairs_of_records,
-}
 
 
 def _read(row: tuple[str, ...]) -> Scheme:
@@ -148,7 +139,7 @@ def _read(row: tuple[str, ...]) -> Scheme:
     return Scheme(
         name,
         sentence,
-        _HOLDS[hold],
+        {**vars(holding), **vars(pairs)}[hold],
         cast(Splits, splits),
         int(repeats),
         None if rebalance == "-" else rebalance,

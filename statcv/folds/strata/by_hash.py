@@ -10,35 +10,16 @@ import numpy as np
 import pandas as pd
 
 from statcv.arguments import check_types
-from statcv.errors import ArgumentError, ArgumentTypeError, DataError, SchemeError
-from statcv.folds.strata.hashing import (
-    FROM_ENVIRONMENT,
-    Digests,
-    Key,
-    assign,
-    check_k,
-    check_key,
-    even_thresholds,
-    keyed_digest,
-)
+from statcv.errors import ArgumentError, DataError, SchemeError
+from statcv.folds.strata import hashing, stratifier
 from statcv.folds.strata.meant_otherwise import warn_of_near_values
-from statcv.folds.strata.stratifier import (
-    Codes,
-    Cut,
-    Stratifier,
-    check_units,
-    columns_of,
-    is_truth,
-    names_of,
-    written_of,
-)
 
 KeyedBy = Literal["key", "environment", "nothing"]
 
 
 def by_hash(
     columns: str | Sequence[str],
-    key: Key | None = FROM_ENVIRONMENT,
+    key: hashing.Key | None = hashing.FROM_ENVIRONMENT,
     balanced: bool = False,
 ) -> ByHash:
     """Let the fold be a keyed hash of an identifier, the same wherever the key is.
@@ -62,9 +43,7 @@ def by_hash(
     ByHash(columns=('dob', 'sex'), key=<key>, balanced=False)
     """
     check_types(by_hash, locals())
-    if not isinstance(balanced, (bool, np.bool_)):
-        raise ArgumentTypeError(f"balanced must be True or False, not {balanced!r}.")
-    return ByHash(names_of(columns), HeldKey.of(key), bool(balanced))
+    return ByHash(stratifier.names_of(columns), HeldKey.of(key), bool(balanced))
 
 
 class HeldKey:
@@ -80,16 +59,16 @@ class HeldKey:
 
     __slots__ = ("_reveal", "keyed_by")
     keyed_by: KeyedBy
-    _reveal: Callable[[], Key | None]
+    _reveal: Callable[[], hashing.Key | None]
 
-    def __init__(self, keyed_by: KeyedBy, value: Key | None) -> None:
+    def __init__(self, keyed_by: KeyedBy, value: hashing.Key | None) -> None:
         object.__setattr__(self, "keyed_by", keyed_by)
         object.__setattr__(self, "_reveal", lambda: value)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a key does not change; make another for {name}.")
 
-    def reveal(self) -> Key | None:
+    def reveal(self) -> hashing.Key | None:
         """Return the key."""
         return self._reveal()
 
@@ -103,13 +82,13 @@ class HeldKey:
         return hash((self.keyed_by, self.reveal()))
 
     @classmethod
-    def of(cls, key: Key | None) -> HeldKey:
+    def of(cls, key: hashing.Key | None) -> HeldKey:
         """Hold a key as a caller gives it."""
         if key is None:
             return cls("nothing", None)
-        if key is FROM_ENVIRONMENT:
+        if key is hashing.FROM_ENVIRONMENT:
             return cls("environment", key)
-        return cls("key", check_key(key))
+        return cls("key", hashing.check_key(key))
 
     @property
     def trace(self) -> str | None:
@@ -117,7 +96,7 @@ class HeldKey:
         value = self.reveal()
         if value is None:
             return None
-        return f"{int(keyed_digest(['which key'], value)[0]):014x}"[:6]
+        return f"{int(hashing.keyed_digest(['which key'], value)[0]):014x}"[:6]
 
     def __repr__(self) -> str:
         return f"<{self.keyed_by}>"
@@ -130,12 +109,12 @@ class HeldKey:
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.keyed_by == "key":
-            return HeldKey, ("environment", FROM_ENVIRONMENT)
+            return HeldKey, ("environment", hashing.FROM_ENVIRONMENT)
         return HeldKey, (self.keyed_by, self.reveal())
 
 
 @dataclass(frozen=True)
-class ByHash(Stratifier):
+class ByHash(stratifier.Stratifier):
     """A keyed hash of one or several columns; see :func:`by_hash`.
 
     Attributes
@@ -151,7 +130,7 @@ class ByHash(Stratifier):
     (array([0, 1, 0, 0]), '2 folds by keyed hash of id')
     """
 
-    key: HeldKey = field(default_factory=lambda: HeldKey.of(FROM_ENVIRONMENT))
+    key: HeldKey = field(default_factory=lambda: HeldKey.of(hashing.FROM_ENVIRONMENT))
     balanced: bool = False
     made_by: ClassVar[str] = "by_hash"
     random: ClassVar[bool] = False  # the hash alone determines the fold
@@ -161,21 +140,25 @@ class ByHash(Stratifier):
         """Whether folds are to be of about equal size, if given."""
         return "balanced=True" if self.balanced else ""
 
-    def values(self, frame: pd.DataFrame) -> Codes:
+    def values(self, frame: pd.DataFrame) -> stratifier.Codes:
         """Return codes of equal identifiers, whatever the key."""
-        return written_of(frame, self.columns, truth=False)[1]
+        return stratifier.written_of(frame, self.columns, truth=False)[1]
 
     def warn(self, frame: pd.DataFrame, named: bool = False) -> None:
         """Warn of identifiers that are nearly the same, which hash differently."""
-        warn_of_near_values(written_of(frame, self.columns, truth=False)[0], self.label)
+        warn_of_near_values(
+            stratifier.written_of(frame, self.columns, truth=False)[0], self.label
+        )
 
-    def cut(self, frame: pd.DataFrame, k: int, seed: int = 0, repeat: int = 0) -> Cut:
+    def cut(
+        self, frame: pd.DataFrame, k: int, seed: int = 0, repeat: int = 0
+    ) -> stratifier.Cut:
         """Hash the values into k folds."""
-        k = check_k(k)
+        k = hashing.check_k(k)
         digests = _digests(frame, self.columns, self.key)
         distinct, counts = np.unique(digests, return_counts=True)
-        check_units(counts, k, self.label, None)
-        bounds = even_thresholds(digests, k) if self.balanced else None
+        stratifier.check_units(counts, k, self.label, None)
+        bounds = hashing.even_thresholds(digests, k) if self.balanced else None
         folds = _hash_folds(digests, k, bounds)
         empty = int((np.bincount(folds, minlength=k) == 0).sum())
         if empty:
@@ -189,9 +172,9 @@ class ByHash(Stratifier):
             said += f" by a hash of {self.label} without a key"
         else:
             said += f" by keyed hash of {self.label}"
-        return Cut(self, k, True, folds, said, bounds, trace=self.key.trace)
+        return stratifier.Cut(self, k, True, folds, said, bounds, trace=self.key.trace)
 
-    def units_of(self, frame: pd.DataFrame, cut: Cut) -> Codes:
+    def units_of(self, frame: pd.DataFrame, cut: stratifier.Cut) -> stratifier.Codes:
         """Return the fold of each record.
 
         Raises
@@ -201,26 +184,30 @@ class ByHash(Stratifier):
         """
         if self.key.trace != cut.trace:
             raise ArgumentError(
-                f"the key in {FROM_ENVIRONMENT.value} is not the one by which the "
-                f"folds of {self.label} were made; set that one."
+                f"the key in {hashing.FROM_ENVIRONMENT.value} is not the one by which "
+                f"the folds of {self.label} were made; set that one."
             )
         return _hash_folds(
             _digests(frame, self.columns, self.key), cut.units, cut.thresholds
         )
 
 
-def _digests(frame: pd.DataFrame, columns: Sequence[str], key: HeldKey) -> Digests:
-    chosen = columns_of(frame, columns)
+def _digests(
+    frame: pd.DataFrame, columns: Sequence[str], key: HeldKey
+) -> hashing.Digests:
+    chosen = stratifier.columns_of(frame, columns)
     for name in columns:
-        if is_truth(chosen[name]):
-            written_of(frame, [name], truth=False)
+        if stratifier.is_truth(chosen[name]):
+            stratifier.written_of(frame, [name], truth=False)
     try:
-        return keyed_digest(chosen, key.reveal())
+        return hashing.keyed_digest(chosen, key.reveal())
     except DataError as error:
         raise DataError(f"stratify={' + '.join(columns)!r}: {error}") from None
 
 
-def _hash_folds(digests: Digests, k: int, bounds: Digests | None) -> Codes:
+def _hash_folds(
+    digests: hashing.Digests, k: int, bounds: hashing.Digests | None
+) -> stratifier.Codes:
     if bounds is None:
         return (digests % np.uint64(k)).astype(np.intp)
-    return assign(digests, bounds).astype(np.intp)
+    return hashing.assign(digests, bounds).astype(np.intp)

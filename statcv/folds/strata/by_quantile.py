@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.arguments import MAX_BINS, check_types, check_whole
-from statcv.errors import ArgumentError, ArgumentTypeError, DataError, FoldWarning, warn
+from statcv.errors import ArgumentError, DataError, FoldWarning, warn
 from statcv.folds.strata.hashing import check_k, keyed_digest
 from statcv.folds.strata.identifiers import written
 from statcv.folds.strata.meant_otherwise import warn_of_identifier
@@ -56,10 +56,6 @@ def by_quantile(column: str, per_fold: int = 1, thresholds: Any = None) -> ByQua
     """
     check_types(by_quantile, locals())
     check_whole(per_fold, "per_fold", least=1, most=MAX_BINS)
-    if not isinstance(column, str):
-        raise ArgumentTypeError(
-            f"by_quantile takes the name of one column, not {column!r}."
-        )
     agreed = None if thresholds is None else Thresholds.of(thresholds)
     if agreed is not None:
         bins = len(agreed) + 1

@@ -43,8 +43,6 @@ def normalise(value: Any) -> str:
     """
     if isinstance(value, str):
         return _written_text(value)
-    if type(value) in (int, float) and value == value:  # at once; the rest is slower
-        return _written_number(value)
     if pd.api.types.is_scalar(value) and pd.isna(value):
         raise _missing(1, 1, "values")
     if isinstance(value, (Real, Decimal)) and not isinstance(value, bool):
@@ -112,18 +110,9 @@ def written(values: Any) -> tuple[list[str], Codes]:
     items: Any = column
     if column.dtype != object and not isinstance(column.dtype, pd.StringDtype):
         codes, items = pd.factorize(column)  # among objects True would pass for 1
-        if kind in INTEGERS:
-            return list(map(str, items.tolist())), codes
-    texts = [
-        v.strip() if type(v) is str and v.isascii() else normalise(v)
-        for v in items.tolist()
-    ]
-    distinct = dict.fromkeys(texts)
-    if len(distinct) < len(texts):
-        place = dict(zip(distinct, range(len(distinct)), strict=True))
-        same = np.fromiter(map(place.__getitem__, texts), np.intp, len(texts))
-        return list(distinct), same if codes is None else same[codes]
-    return texts, np.arange(len(texts)) if codes is None else codes
+    texts = np.array([*map(normalise, items.tolist())], dtype=object)
+    same, distinct = pd.factorize(texts)
+    return distinct.tolist(), same if codes is None else same[codes]
 
 
 def _joined(frame: pd.DataFrame) -> tuple[list[str], Codes]:

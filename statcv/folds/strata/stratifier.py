@@ -22,6 +22,7 @@ from statcv.folds.strata.hashing import check_k
 from statcv.folds.strata.identifiers import INTEGERS, SEPARATOR, count_missing, written
 from statcv.folds.strata.meant_otherwise import warn_of_near_values, warn_of_no_repeats
 from statcv.folds.strata.thresholds import Thresholds, intervals
+from statcv.formula import check_column
 from statcv.tables import Printed
 from statcv.words import plural
 
@@ -170,11 +171,7 @@ class Stratifier(ABC):
 def columns_of(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     """Return the columns, which must exist and have no missing values."""
     for name in columns:
-        if name not in frame.columns:
-            raise errors.ColumnError(
-                f"stratify={name!r} is not a column of the data."
-                + errors.suggestion(name, map(str, frame.columns))
-            )
+        check_column(frame, name, "stratify")
         if count := count_missing(frame[name]):
             raise errors.DataError(
                 f"the stratifier {name!r} is missing in {count} of {len(frame)} "
@@ -308,8 +305,8 @@ class ByValue(Stratifier):
         """Return the code of each record's value, -1 for one that was not cut."""
         assert isinstance(cut.at, tuple)
         texts, codes = written_of(frame, self.columns)
-        place = {text: code for code, text in enumerate(cut.at)}
-        return np.array([place.get(text, -1) for text in texts], dtype=np.intp)[codes]
+        known = pd.Index(cut.at, dtype=object)
+        return known.get_indexer(pd.Index(texts, dtype=object))[codes]
 
 
 def resolve_stratifier(stratify: Any, frame: pd.DataFrame) -> Stratifier:

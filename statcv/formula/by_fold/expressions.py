@@ -55,22 +55,6 @@ class ColumnSource:
         return np.asarray(self.evaluate(np.zeros(1, dtype=np.int64))[0])
 
 
-def remembered(
-    evaluate: Callable[[Floats], Floats], states: Floats, all_at_once: bool
-) -> Callable[[Integers], Floats]:
-    """Return a function of the numbers of states, which may compute all only once."""
-    known: list[Floats] = []
-
-    def of_numbers(some: Integers) -> Floats:
-        if not all_at_once:
-            return np.stack([evaluate(state) for state in states[some]])
-        if not known:
-            known.append(np.stack([evaluate(state) for state in states]))
-        return known[0][some]
-
-    return of_numbers
-
-
 def distinct_rows(rows: NDArray[Any]) -> tuple[Integers, Integers]:
     """Return where each distinct row is first, and which of these each row is."""
     _, first, code = np.unique(rows, axis=0, return_index=True, return_inverse=True)
@@ -170,7 +154,6 @@ class Line:
 
 
 CELLS = 2**18  # numbers in an array of a block of training sets
-FEW = 2**15  # records times states for which all states are computed at once
 SMALL = 1e-10  # relative size of what is lost to rounding
 # least share of a sum of squares that orthogonal polynomials keep without losing digits
 LOST = 1e-8
@@ -345,10 +328,10 @@ class Learner:
         """
         if key not in self._known:
             first, state = distinct_rows(states)
-            few = len(first) * self.sets.n <= FEW
-            self._known[key] = self._append(
-                ColumnSource(state, remembered(evaluate, states[first], few))
+            each = ColumnSource(
+                state, lambda some: np.stack([evaluate(states[i]) for i in first[some]])
             )
+            self._known[key] = self._append(each)
         return self._known[key]
 
     def values(self, column: Column, fits: Integers) -> Floats:

@@ -108,19 +108,11 @@ def _bs(
     order = degree + 1
     if type(degree) is not int or degree < 0 or (df is None) == (knots is None):
         raise NotKnownError
-    ordered, fits = Ordered.of(line.x, learner.sets), learner.sets.fits
-    if knots is None:
-        count = df - order + (not include_intercept)
-        if count < 0:
-            raise NotKnownError
-        shares = np.linspace(0, 1, count + 2)[1:-1].tolist()
-        inner = _stacked([ordered.quantile(share) for share in shares], fits)
-    else:
-        inner = np.sort(line.back(knots, fits), axis=1)
-    low, high = _bounds(line, ordered, lower_bound, upper_bound)
-    _check_inside(inner, low, high)
-    ends = [np.repeat(one[:, None], order, axis=1) for one in (low, high)]
-    states = np.column_stack([ends[0], inner, ends[1]])
+    values = Ordered.of(line.x, learner.sets)
+    given = df - order + (not include_intercept) if knots is None else np.sort(knots)
+    placed = _knots(line, values, given, lower_bound, upper_bound)
+    ends = [placed[:, [0]]] * degree, [placed[:, [-1]]] * degree
+    states = np.hstack([*ends[0], placed, *ends[1]])
     number = learner.by_state(
         states,
         lambda knots: b_splines(line.x, knots, degree),
@@ -144,21 +136,13 @@ def _cubic(
     if (df is None) == (knots is None) or constraints not in (None, "center"):
         raise NotKnownError
     line, bound = _rising(learner, x), constraints is not None
-    ordered, fits = Ordered.of(line.x, learner.sets), learner.sets.fits
-    low, high = _bounds(line, ordered, lower_bound, upper_bound)
     if knots is None:
-        if lower_bound is not None or upper_bound is not None:
+        within = lower_bound is not None or upper_bound is not None
+        if within or df < (1 if cyclic or bound else 2):
             raise NotKnownError
-        count = df - 2 + bound + cyclic
-        if df < (1 if cyclic or bound else 2) or count < 0:
-            raise NotKnownError
-        single = Ordered.distinct(line.x, learner.sets)
-        shares = (np.linspace(0, 100, count + 2)[1:-1] / 100).tolist()
-        inner = _stacked([single.quantile(share) for share in shares], fits)
-    else:
-        inner = line.back(np.unique(knots), fits)
-    _check_inside(inner, low, high)
-    states = np.column_stack([low, inner, high])
+    values = Ordered.distinct(line.x, learner.sets)
+    given = df - 2 + bound + cyclic if knots is None else np.unique(knots)
+    states = _knots(line, values, given, lower_bound, upper_bound)
     if states.shape[1] < 3 or not (np.diff(states, axis=1) > 0).all():
         raise NotKnownError
     number = learner.by_state(
@@ -254,23 +238,27 @@ def _columns_of(number: int, columns: range) -> Columns:
     return [{((number, j),): 1.0} for j in columns]
 
 
-def _stacked(columns: list[Floats], fits: int) -> Floats:
-    return np.column_stack(columns) if columns else np.empty((fits, 0))
+def _knots(line: Line, ordered: Ordered, inner: Any, lower: Any, upper: Any) -> Floats:
+    """Return the knots of each training set, the outermost at the bounds.
 
-
-def _bounds(line: Line, ordered: Ordered, lower: Any, upper: Any) -> list[Floats]:
+    The inner ones are given, or so many quantiles.
+    """
     fits = len(ordered.sizes)
-    ends = [(lower, "least"), (upper, "greatest")]
-    return [
-        getattr(ordered, name) if given is None else line.back(given, fits)[:, 0]
-        for given, name in ends
-    ]
-
-
-def _check_inside(inner: Floats, low: Floats, high: Floats) -> None:
-    inside = (inner >= low[:, None]) & (inner <= high[:, None])
+    low, high = (
+        end if given is None else line.back(given, fits)[:, 0]
+        for given, end in ((lower, ordered.least), (upper, ordered.greatest))
+    )
+    if isinstance(inner, np.ndarray):
+        placed = line.back(inner, fits)
+    elif inner < 0:
+        raise NotKnownError
+    else:
+        shares = np.linspace(0, 1, inner + 2)[1:-1].tolist()
+        placed = np.reshape([ordered.quantile(one) for one in shares], (inner, fits)).T
+    inside = (placed >= low[:, None]) & (placed <= high[:, None])
     if not (inside.all() and (low < high).all()):
         raise NotKnownError
+    return np.column_stack([low, placed, high])
 
 
 @cache

@@ -4,27 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import compress, product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.formula.by_fold.expressions import (
-    ONE,
-    Column,
-    Columns,
-    ColumnSource,
-    Learner,
-    Monomial,
-    NotKnownError,
-    distinct_rows,
-    learns,
-    parsed,
-    source_values,
-    times,
-)
+from statcv.formula.by_fold import expressions
 from statcv.formula.by_fold.learning import transforms
 from statcv.formula.by_fold.training_sets import TrainingSets
 from statcv.formula.language.parse import Formula
@@ -64,8 +51,8 @@ class Learnt:
     """
 
     n: int
-    sources: tuple[ColumnSource, ...]
-    products: tuple[Monomial, ...]
+    sources: tuple[expressions.ColumnSource, ...]
+    products: tuple[expressions.Monomial, ...]
     group: NDArray[np.int64]
     first: NDArray[np.int64]
     fixed: Matrix
@@ -82,20 +69,16 @@ class Learnt:
 
     def of_columns(self, columns: NDArray[np.integer]) -> Learnt:
         """Return the matrices of some columns, from as few columns of the bases."""
-        own = np.isin(self.place[1], columns)
+        rows, places = self.place
+        own = np.isin(places, columns)
         used = (self.fixed[:, columns] != 0).any(axis=1)
-        used[self.place[0][own]] = True
+        used[rows[own]] = True
         row = np.cumsum(used) - 1
         return replace(
             self,
-            products=tuple(
-                one for one, is_used in zip(self.products, used, strict=True) if is_used
-            ),
+            products=tuple(compress(self.products, used)),
             fixed=self.fixed[np.ix_(used, columns)],
-            place=(
-                row[self.place[0][own]],
-                np.searchsorted(columns, self.place[1][own]),
-            ),
+            place=(row[rows[own]], np.searchsorted(columns, places[own])),
             own=self.own[:, own],
             _kept={},
         )
@@ -107,7 +90,7 @@ class Learnt:
         for j, factors in enumerate(self.products):
             for number, column in factors:
                 if number not in values:
-                    values[number] = source_values(
+                    values[number] = expressions.source_values(
                         self.sources[number], self.first[groups]
                     )
                 made[:, :, j] *= values[number][:, :, column]
@@ -164,8 +147,8 @@ class PreparedTerms:
     """
 
     formula: Formula
-    learner: Learner
-    found: Mapping[str, Columns]
+    learner: expressions.Learner
+    found: Mapping[str, expressions.Columns]
     whole: Callable[[], Any]
     frame: pd.DataFrame
 
@@ -175,16 +158,21 @@ class PreparedTerms:
     ) -> PreparedTerms | None:
         """Prepare the terms; None if none learns, or some must be learnt by patsy."""
         functions = namespace(formula.functions)
-        known = {code: parsed(one.python) for code, one in formula.factors.items()}
-        learning = tuple(c for c, tree in known.items() if learns(tree, functions))
+        known = {
+            code: expressions.parsed(one.python)
+            for code, one in formula.factors.items()
+        }
+        learning = tuple(
+            c for c, tree in known.items() if expressions.learns(tree, functions)
+        )
         if not learning:
             return None
         columns = {str(name): column for name, column in frame.items()}
         sets = TrainingSets.whole(len(frame))
-        learner = Learner(sets, columns, functions, transforms())
+        learner = expressions.Learner(sets, columns, functions, transforms())
         try:
             found = {c: learner.learn(formula.factors[c].python) for c in learning}
-        except NotKnownError:
+        except expressions.NotKnownError:
             return None
         return cls(formula, learner, found, whole, frame)
 
@@ -201,18 +189,18 @@ class PreparedTerms:
         learner = self.learner if sets is None else self.learner.again(sets)
         try:
             every = self._columns(learner)
-        except NotKnownError:
+        except expressions.NotKnownError:
             return None
         return _assembled(learner, [every[j] for j in order])
 
-    def _columns(self, learner: Learner) -> Columns:
+    def _columns(self, learner: expressions.Learner) -> expressions.Columns:
         """Return the columns of the matrix, in patsy's order."""
         layout = self.whole()
         factors = {
             factor: self._factor(learner, factor, info)
             for factor, info in layout.factor_infos.items()
         }
-        made: Columns = []
+        made: expressions.Columns = []
         for subterms in layout.term_codings.values():
             for subterm in subterms:
                 parts = [
@@ -222,13 +210,15 @@ class PreparedTerms:
                     for factor in subterm.factors
                 ]
                 for reversed_one in product(*reversed(parts)):
-                    column: Column = {ONE: 1.0}
+                    column: expressions.Column = {expressions.ONE: 1.0}
                     for other in reversed(reversed_one):
-                        column = times(column, other)
+                        column = expressions.times(column, other)
                     made.append(column)
         return made
 
-    def _factor(self, learner: Learner, factor: PatsyFactor, info: Any) -> Columns:
+    def _factor(
+        self, learner: expressions.Learner, factor: PatsyFactor, info: Any
+    ) -> expressions.Columns:
         if info.type != "numerical":
             return []
         if factor.code in self.found:
@@ -243,19 +233,19 @@ class PreparedTerms:
         return [{((number, j),): 1.0} for j in range(values.shape[1])]
 
     def _coded(
-        self, learner: Learner, factor: PatsyFactor, info: Any, subterm: Any
-    ) -> Columns:
+        self, learner: expressions.Learner, factor: PatsyFactor, info: Any, subterm: Any
+    ) -> expressions.Columns:
         coding = subterm.contrast_matrices[factor].matrix
         given = values_of(factor.eval(info.state, self.frame))
         codes = pd.Categorical(given, categories=list(info.categories)).codes
         if (codes < 0).any():
-            raise NotKnownError
+            raise expressions.NotKnownError
         key = ("coded", factor.code, coding.tobytes())
         number = learner.add(coding[codes].astype(float), key)
         return [{((number, j),): 1.0} for j in range(coding.shape[1])]
 
 
-def _assembled(learner: Learner, columns: Columns) -> Learnt:
+def _assembled(learner: expressions.Learner, columns: expressions.Columns) -> Learnt:
     """Return the matrices with the given columns."""
     products = list(dict.fromkeys(one for column in columns for one in column))
     row = {one: i for i, one in enumerate(products)}
@@ -275,7 +265,7 @@ def _assembled(learner: Learner, columns: Columns) -> Learnt:
     varying = [state for state in states if state is not None]
     first, group = np.zeros(1, dtype=np.int64), np.zeros(fits, dtype=np.int64)
     if varying:
-        first, group = distinct_rows(np.column_stack(varying))
+        first, group = expressions.distinct_rows(np.column_stack(varying))
     rows, places = np.array(place, dtype=np.intp).reshape(-1, 2).T
     return Learnt(
         n=learner.sets.n,

@@ -8,6 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.numeric.inverses import factors
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
@@ -113,7 +115,7 @@ class TrainingSets:
         lost = self.lost(changed[:, first] * changed[:, second])
         gram = np.zeros((self.fits, r, r))
         gram[:, first, second] = (Q.T @ Q)[first, second] - lost
-        root = _cholesky(gram)
+        root = factors(gram)  # reads lower triangles only
         pivot = np.einsum("mii->mi", root)
         with np.errstate(invalid="ignore"):
             doubtful = ~(pivot**2 > LOST).all(axis=1)
@@ -124,19 +126,6 @@ class TrainingSets:
                 R: Floats = np.asarray(np.linalg.qr(rows, mode="r"))
                 root[fit] = (R * np.where(R.diagonal() < 0, -1.0, 1.0)[:, None]).T
         return root
-
-
-def _cholesky(gram: Floats) -> Floats:
-    """Return lower triangular factors, from lower triangles; NaN without one."""
-    m, r, _ = gram.shape
-    root = np.zeros((m, r, r))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        for j in range(r):
-            rest = gram[:, j:, j].copy()
-            if j:
-                rest -= np.einsum("mik,mk->mi", root[:, j:, :j], root[:, j, :j])
-            root[:, j:, j] = rest / np.sqrt(rest[:, :1])
-    return root
 
 
 # ---- order statistics ----

@@ -7,7 +7,7 @@ columns in place of the patterns.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ import patsy.builtins
 import patsy.splines
 from numpy.typing import NDArray
 
+from statcv.arguments import is_number
 from statcv.errors import DataError, FormulaError
 
 Floats = NDArray[np.float64]
@@ -267,7 +268,7 @@ class Clr(LearnsFromRows):
     """The parts that are frequent in the training rows, and their log-ratios."""
 
     def _read(self, *parts: Any, prevalence: Any = None, **given: Any) -> Any:
-        share = _is_number(prevalence) and 0 <= prevalence < 1
+        share = is_number(prevalence) and 0 <= prevalence < 1
         if prevalence is not None and not share:
             raise FormulaError(
                 "clr() takes as prevalence= a share of the rows from 0 to below 1, not "
@@ -330,7 +331,7 @@ def _above_zero(values: Floats, names: list[str], pseudocount: object) -> Floats
             "parts of a whole are 0 or more."
         )
     if pseudocount is not None:
-        if not (_is_number(pseudocount) and 0 < pseudocount < np.inf):
+        if not (is_number(pseudocount) and 0 < pseudocount < np.inf):
             raise FormulaError(
                 f"clr() adds a pseudocount above 0 to every part, not {pseudocount!r}."
             )
@@ -345,10 +346,6 @@ def _above_zero(values: Floats, names: list[str], pseudocount: object) -> Floats
             "instance pseudocount=1e-6 to shares or 0.5 to counts."
         )
     return values
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def _name(part: Any, j: int) -> str:

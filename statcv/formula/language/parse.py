@@ -98,22 +98,17 @@ class Formula(Printed):
     def __getstate__(self) -> dict[str, Any]:
         """Replace modules, which do not pickle, by their names."""
         names = {
-            name: _Module(value.__name__) if isinstance(value, ModuleType) else value
+            name: value.__name__ if isinstance(value, ModuleType) else value
             for name, value in self.functions.items()
         }
         return {**self.__dict__, "functions": names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         functions = {
-            name: import_module(value.name) if isinstance(value, _Module) else value
+            name: import_module(value) if isinstance(value, str) else value
             for name, value in state["functions"].items()
         }
         self.__dict__.update(state, functions=functions)
-
-
-@dataclass(frozen=True)
-class _Module:
-    name: str
 
 
 def parse_formula(

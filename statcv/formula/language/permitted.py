@@ -24,7 +24,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import FormulaError, suggestion
-from statcv.words import joined
+from statcv.words import joined, stored_sections
 
 REMEDY = (
     "it learns from the data, and held-out rows would leak into training. Use a term "
@@ -111,43 +111,15 @@ def _same(part: Any, whole: Any) -> bool:
 
 # ---- what a formula may call, decided by the object and not by its name ----
 
-# elementwise functions that are not ufuncs → most positional arguments without `out`
-_ELEMENTWISE: dict[str, int] = {
-    "where": 3,
-    "clip": 3,
-    "round": 2,
-    "around": 2,
-    "isin": 2,
-    "isclose": 2,
-    "digitize": 2,
-    "interp": 3,
-    "select": 3,
-    "sinc": 1,
-}
-_OF_PANDAS = ("cut", "isna", "isnull", "notna", "notnull", "to_numeric")
+PERMITTED = stored_sections("statcv.formula.language", "permitted.ini")
 _WRITING = frozenset({"out", "inplace", "copy", "where"})
 _CLOSED = frozenset({"numpy", "pandas", "scipy", "statcv", "patsy", "builtins"})
 
-_PLAIN = """abs between clip fillna isin isna isnull notna notnull round astype map
-replace where mask"""
-_OF_TEXT = """len lower upper strip lstrip rstrip startswith endswith contains match
-fullmatch replace slice get title capitalize count find isdigit isalpha isnumeric zfill
-removeprefix removesuffix"""
-_OF_DATES = """year month day hour minute second quarter dayofweek day_of_week weekday
-dayofyear day_of_year days_in_month is_month_start is_month_end is_leap_year days
-seconds total_seconds normalize day_name month_name"""
-METHODS: Mapping[str | None, frozenset[str]] = {
-    None: frozenset(_PLAIN.split()),
-    "str": frozenset(_OF_TEXT.split()),
-    "dt": frozenset(_OF_DATES.split()),
-    "cat": frozenset({"codes"}),
+METHODS: Mapping[str | None, Sequence[str]] = {
+    accessor: PERMITTED["names"][f"{accessor or ''} methods".strip()].split()
+    for accessor in (None, "str", "dt", "cat")
 }
-_OF_ALL_ROWS = """mean std var sem min max median sum prod quantile rank shift diff
-cumsum cumprod cummax cummin mode nunique value_counts groupby transform iloc loc
-sort_values rolling expanding ewm pct_change describe skew kurt corr cov qcut percentile
-nanmean nanstd nanmedian average ptp sort argsort unique histogram amin amax factorize
-interpolate ffill bfill"""
-_LEARNING = frozenset(_OF_ALL_ROWS.split())
+_LEARNING = PERMITTED["names"]["learning"].split()
 
 
 def why_refused(value: object) -> str | None:
@@ -216,8 +188,10 @@ _BUILT_IN = (
 def _is_elementwise(value: object) -> bool:
     if isinstance(value, np.ufunc):
         return not value.__name__.endswith("(vectorized)")
-    of_pandas = [getattr(pd, name) for name in _OF_PANDAS]
-    known = [*(getattr(np, name) for name in _ELEMENTWISE), *of_pandas]
+    of_pandas = [
+        getattr(pd, name) for name in PERMITTED["names"]["functions of pandas"].split()
+    ]
+    known = [*(getattr(np, name) for name in PERMITTED["numpy"]), *of_pandas]
     return any(value is one for one in known)
 
 
@@ -320,9 +294,9 @@ def check_arguments(function: object, call: ast.Call, shown: str, code: str) -> 
 def _most_positional(function: object) -> int | None:
     if isinstance(function, np.ufunc):
         return function.nin
-    for name, most in _ELEMENTWISE.items():
+    for name, most in PERMITTED["numpy"].items():
         if function is getattr(np, name):
-            return most
+            return int(most)
     return None
 
 

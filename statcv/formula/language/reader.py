@@ -13,21 +13,13 @@ from typing import Any, TypeGuard
 
 from statcv.arguments import function_answer
 from statcv.errors import ColumnError, FormulaError, suggestion
+from statcv.formula.language import permitted
 from statcv.formula.language.functions import LEARNING_ARGUMENT
 from statcv.formula.language.limits import (
     MAX_EXPRESSIONS,
     MAX_TEXT,
     check_cost,
     check_count,
-)
-from statcv.formula.language.permitted import (
-    METHODS,
-    check_arguments,
-    check_attribute,
-    check_function,
-    elementwise_of_numpy,
-    in_module,
-    why_refused,
 )
 from statcv.formula.language.quoting import column_of, quoted
 from statcv.formula.language.scope import (
@@ -306,7 +298,7 @@ class _Reader(ast.NodeTransformer):
         found = transforms().get(name)
         if found is None and (found := self._of_r(name)) is None:
             found = self.functions[name] = self._called(name)
-        check_arguments(found, node, f"{name}()", self.code)
+        permitted.check_arguments(found, node, f"{name}()", self.code)
         node.func = self._function(function)
         if name == "clr" and _learns(node):
             self.renamed = True
@@ -315,7 +307,7 @@ class _Reader(ast.NodeTransformer):
     def _call_by_attribute(self, node: ast.Call, function: ast.Attribute) -> None:
         shown = ast.unparse(function)
         found = self._in_module(function)
-        check_arguments(found, node, f"{shown}()", self.code)
+        permitted.check_arguments(found, node, f"{shown}()", self.code)
         if found is None:
             self._of_column(function, call=True)
         elif isinstance(found, (int, float)):
@@ -326,7 +318,7 @@ class _Reader(ast.NodeTransformer):
         if found is None:
             self._of_column(node, call=False)
         elif not isinstance(found, (int, float)):
-            check_function(found, ast.unparse(node), self.code)
+            permitted.check_function(found, ast.unparse(node), self.code)
         return node
 
     def _in_module(self, node: ast.Attribute) -> object | None:
@@ -347,7 +339,7 @@ class _Reader(ast.NodeTransformer):
             return None
         module = self.scope[root.value.id]
         self.functions[root.value.id] = module
-        found = in_module(module, names, ast.unparse(node), self.code)
+        found = permitted.in_module(module, names, ast.unparse(node), self.code)
         root.value = self._function(root.value)
         return found
 
@@ -360,10 +352,10 @@ class _Reader(ast.NodeTransformer):
                 f"{ast.unparse(inner)!r}; a column whose name has a dot is written in "
                 f"backticks, `{dotted}`."
             )
-        if isinstance(inner, ast.Attribute) and inner.attr in METHODS:
+        if isinstance(inner, ast.Attribute) and inner.attr in permitted.METHODS:
             accessor = inner.attr
         node.value = self.visit(inner)
-        check_attribute(accessor, node.attr, self.code, call)
+        permitted.check_attribute(accessor, node.attr, self.code, call)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         if node.id in self.columns or not self._lent(node.id):
@@ -380,10 +372,10 @@ class _Reader(ast.NodeTransformer):
     def _called(self, name: str) -> Any:
         value = self.scope.get(name)
         if callable(value):
-            check_function(value, f"{name}()", self.code)
+            permitted.check_function(value, f"{name}()", self.code)
             return value
-        if hasattr(builtins, name) and not elementwise_of_numpy(name):
-            check_function(getattr(builtins, name), f"{name}()", self.code)
+        if hasattr(builtins, name) and not permitted.elementwise_of_numpy(name):
+            permitted.check_function(getattr(builtins, name), f"{name}()", self.code)
         raise FormulaError(
             f"the term {self.code!r} calls {name!r}, which is not a known function."
             + (_of_numpy(name) or suggestion(name, transforms()))
@@ -392,14 +384,14 @@ class _Reader(ast.NodeTransformer):
     def _of_r(self, name: str) -> object | None:
         """Return a function of R, unless the script has one of that name."""
         own = self.scope.get(name)
-        lent = callable(own) and why_refused(own) is None
+        lent = callable(own) and permitted.why_refused(own) is None
         return None if lent else of_r().get(name)
 
     def _lent(self, name: str) -> bool:
         """Whether a name that is not a column is a function."""
         value = self.scope.get(name)
         if callable(value) or isinstance(value, ModuleType):
-            check_function(value, name, self.code)
+            permitted.check_function(value, name, self.code)
             self.functions.setdefault(name, value)
             return True
         return name in transforms()
@@ -450,7 +442,7 @@ def _learns(call: ast.Call) -> bool:
 
 
 def _of_numpy(name: str) -> str:
-    return f" Did you mean 'np.{name}'?" if elementwise_of_numpy(name) else ""
+    return f" Did you mean 'np.{name}'?" if permitted.elementwise_of_numpy(name) else ""
 
 
 def _import(name: str) -> str:

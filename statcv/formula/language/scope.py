@@ -31,6 +31,7 @@ from statcv.formula.language.functions import (
     standardize,
     strata,
 )
+from statcv.formula.language.permitted import PERMITTED
 
 ALIAS = "_function_"  # prefix of a function that shares its name with a column
 LEARNING = "_learning_"  # prefix of a clr() that is learnt on training rows
@@ -82,16 +83,11 @@ def transforms() -> Mapping[str, Any]:
     return {**known, **scaled, "bs": bs, "clr": clr, "poly": poly, "offset": offset}
 
 
-_OF_R = """exp sqrt log2 log10 log1p expm1 abs sign floor ceiling:ceil trunc round sin
-cos tan asin:arcsin acos:arccos atan:arctan sinh cosh tanh asinh:arcsinh acosh:arccosh
-atanh:arctanh"""
-
-
 @cache
 def of_r() -> Mapping[str, Any]:
     """Return R's elementwise functions, which need no ``np.`` in a formula."""
-    names = (word.partition(":")[::2] for word in _OF_R.split())
-    return {"log": log, **{own: getattr(np, other or own) for own, other in names}}
+    names, others = PERMITTED["names"]["functions of R"].split(), PERMITTED["r"]
+    return {"log": log, **{own: getattr(np, others.get(own, own)) for own in names}}
 
 
 def namespace(functions: Mapping[str, Any]) -> dict[str, Any]:

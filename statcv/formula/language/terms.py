@@ -34,6 +34,8 @@ from statcv.formula.language.scope import (
     namespace,
 )
 
+Rows = NDArray[np.intp]
+Levels = tuple[Rows, tuple[Any, ...]]  # codes of the rows, and labels
 Matrix = NDArray[np.float64]
 
 
@@ -164,7 +166,7 @@ class Terms:
         columns = [self.formula.factors[code].columns for code in codes]
         return tuple(dict.fromkeys(name for names in columns for name in names))
 
-    def learn(self, rows: NDArray[np.intp]) -> Any:
+    def learn(self, rows: Rows) -> Any:
         """Return what the terms learn on ``rows``, for :meth:`matrix`."""
         return self.learn_frame(self.frame.iloc[rows])
 
@@ -222,7 +224,7 @@ class Terms:
         return np.ascontiguousarray(matrix)
 
     @cached_property
-    def levels(self) -> Mapping[str, tuple[NDArray[np.intp], tuple[Any, ...]]]:
+    def levels(self) -> Mapping[str, Levels]:
         """Codes of each row (-1 if missing), and labels, of categorical factors.
 
         Factors that a term multiplies come last, as one whose levels are the
@@ -230,9 +232,7 @@ class Terms:
         """
         return {} if self.is_plain else self.levels_in(self.frame)
 
-    def levels_in(
-        self, frame: pd.DataFrame
-    ) -> Mapping[str, tuple[NDArray[np.intp], tuple[Any, ...]]]:
+    def levels_in(self, frame: pd.DataFrame) -> Mapping[str, Levels]:
         """Return codes and labels as :attr:`levels` of a frame of prepared columns."""
         found = self._factor_levels(frame)
         for name, (factors, cells, labels) in self.combined.items():
@@ -246,9 +246,7 @@ class Terms:
         return found
 
     @cached_property
-    def combined(
-        self,
-    ) -> Mapping[str, tuple[tuple[str, ...], NDArray[np.intp], tuple[str, ...]]]:
+    def combined(self) -> Mapping[str, tuple[tuple[str, ...], Rows, tuple[str, ...]]]:
         """Categorical factors that a term multiplies, by their joint name.
 
         Each with its factors, their codes in each combination that occurs, shape
@@ -273,9 +271,7 @@ class Terms:
             made[":".join(term)] = term, cells, labels
         return made
 
-    def _factor_levels(
-        self, frame: pd.DataFrame
-    ) -> dict[str, tuple[NDArray[np.intp], tuple[Any, ...]]]:
+    def _factor_levels(self, frame: pd.DataFrame) -> dict[str, Levels]:
         found = {}
         for factor, info in self.whole.factor_infos.items():
             if info.type == "categorical":
@@ -285,10 +281,7 @@ class Terms:
         return found
 
     def at_levels(
-        self,
-        frame: pd.DataFrame,
-        levels: Mapping[str, NDArray[np.intp]],
-        learnt: Any = None,
+        self, frame: pd.DataFrame, levels: Mapping[str, Rows], learnt: Any = None
     ) -> Matrix:
         """Return the matrices of ``frame`` with some factors at other levels.
 
@@ -434,7 +427,7 @@ class NumericColumns(Mapping[str, "pd.Series[Any]"]):
             return None
         return cls(values, {name: j for j, name in enumerate(names)}, frame.index)
 
-    def chosen(self, rows: NDArray[np.intp]) -> NumericColumns:
+    def chosen(self, rows: Rows) -> NumericColumns:
         """Return some of the rows."""
         return replace(self, cells=self.cells[rows], index=self.index[rows])
 
@@ -459,18 +452,12 @@ def multiplied(
     else:
         used = {name: columns[name].to_numpy() for names in products for name in names}
     matrix = np.ones((n, len(products)))
-    rows = max(MIN_ROWS, CELLS // max(len(products), 1))
-    for start in range(0, n, rows):
-        some = slice(start, start + rows)
-        for j, (first, *others) in enumerate(filter(None, products), formula.intercept):
-            matrix[some, j] = used[first][some]
-            for name in others:
-                matrix[some, j] *= used[name][some]
+    for j, names in enumerate(filter(None, products), formula.intercept):
+        for name in names:
+            matrix[:, j] *= used[name]
     return matrix
 
 
 def is_finite(matrix: Matrix) -> bool:
-    """Return whether all cells are finite; they are if their sum is."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        # einsum takes half as long as numpy.sum
-        return bool(np.isfinite(np.einsum("ij->", matrix)) or np.isfinite(matrix).all())
+    """Return whether all cells are finite."""
+    return bool(np.isfinite(matrix).all())

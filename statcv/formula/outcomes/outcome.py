@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from statcv.errors import (
     ArgumentError,
-    ColumnError,
     DataError,
     FormulaError,
     OutcomeError,
@@ -22,7 +21,7 @@ from statcv.errors import (
     suggestion,
     warn,
 )
-from statcv.formula.frame import is_number, plain_column, shown_label
+from statcv.formula.frame import check_column, is_number, plain_column, shown_label
 from statcv.formula.language.overflow import refuse_infinite, refuse_overflow
 from statcv.formula.language.parse import Formula
 from statcv.formula.language.permitted import check_rowwise, values_of
@@ -246,13 +245,10 @@ def make_outcome(
             f"value missing if it is a code, or write C({name}) for three classes.",
             StatcvWarning,
         )
-    notes = (
-        (f"{name} was taken as numbers; write C({name}) for {len(distinct)} classes",)
-        if whole and len(distinct) <= FEW
-        else ()
-    )
+    taken = f"{name} was taken as numbers; write C({name}) for {len(distinct)} classes"
     numbers = array.astype(float)
     refuse_overflow(numbers, f"the outcome {name!r}")
+    notes = (taken,) if whole and len(distinct) <= FEW else ()
     return Outcome(name, "continuous", numbers, notes=notes)
 
 
@@ -472,11 +468,7 @@ def with_exposure(formula: object, column: str, frame: pd.DataFrame) -> str:
     ColumnError, DataError
         If there is no such column, or an exposure is not a number above 0.
     """
-    if column not in frame.columns:
-        raise ColumnError(
-            f"exposure={column!r} is not a column of the data."
-            + suggestion(column, frame.columns)
-        )
+    check_column(frame, column, "exposure")
     values = plain_column(frame[column], column)
     if not is_number(values.dtype):
         raise DataError(f"the exposure {column!r} is not a number.")

@@ -55,7 +55,7 @@ class ChainEquation:
     sigma: Matrix | None = None
     sorted: Matrix | None = None
     donors: Matrix | None = None
-    present: NDArray[np.bool_] | None = None
+    present: Bools | None = None
 
     def draw(self, rows: Matrix, batch: Numbers, u: Matrix) -> Matrix:
         """Draw values, standardised if numbers are not matched.
@@ -111,7 +111,7 @@ def _correlated(precision: Matrix, z: Matrix) -> Matrix:
     return np.asarray(np.linalg.solve(upper, z[..., None])[..., 0])
 
 
-def _spread(beta: Matrix, use: NDArray[np.bool_]) -> Matrix:
+def _spread(beta: Matrix, use: Bools) -> Matrix:
     """Return coefficients of the used columns among those of all, (batch, d, k)."""
     made = np.zeros((len(beta), len(use), beta.shape[2]))
     made[:, use] = beta
@@ -122,7 +122,7 @@ def numeric_equation(
     D: Matrix,
     target: Matrix,
     weights: Matrix,
-    use: NDArray[np.bool_],
+    use: Bools,
     z: Matrix,
     u: Matrix,
     matched: Matrix | None,
@@ -161,12 +161,7 @@ def numeric_equation(
 
 
 def class_equation(
-    D: Matrix,
-    codes: Matrix,
-    levels: int,
-    weights: Matrix,
-    use: NDArray[np.bool_],
-    z: Matrix,
+    D: Matrix, codes: Matrix, levels: int, weights: Matrix, use: Bools, z: Matrix
 ) -> ChainEquation:
     """Fit a logistic or multinomial regression, and draw its coefficients.
 

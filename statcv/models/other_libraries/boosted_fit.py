@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import MissingPackageError, ModelError
+from statcv.errors import ModelError, needed
 from statcv.models.base import Matrix, TrainingSet, without_column
 from statcv.models.cox import ProportionalHazards
 from statcv.numeric.logistic import expit
@@ -168,10 +168,4 @@ def curves_of(log: Mapping[str, Any]) -> dict[str, Matrix]:
 
 def xgboost_module() -> Any:
     """Return the module xgboost, if it is installed."""
-    try:
-        import xgboost
-    except ImportError as error:
-        raise MissingPackageError(
-            "model='xgboost' needs xgboost: pip install xgboost"
-        ) from error
-    return xgboost
+    return needed("xgboost", "model='xgboost' needs xgboost: pip install xgboost")

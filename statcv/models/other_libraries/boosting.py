@@ -24,39 +24,17 @@ from statcv.models.other_libraries.boosted_fit import (
     xgboost_module,
 )
 from statcv.numeric.survival import events_of, times_of
+from statcv.words import stored_rows
 
 ROUNDS = 100
 VALIDATION = 0.2
 SCORES = ("binary:logitraw", "binary:hinge")  # objectives that give no probabilities
 AFT, OF_TIMES = "survival:aft", ("survival:cox", "survival:aft")
 MAX_ROUNDS = 1_000_000  # trees of one model
-OWN = {"curves", "early_stopping_rounds", "validation", "refit", "n_estimators"}
-OF_MATRICES = {"missing", "enable_categorical", "feature_types", "feature_weights"}
-OF_XGBOOST = {
-    *("base_score", "booster", "colsample_bylevel", "colsample_bynode"),
-    *("colsample_bytree", "device", "eval_metric", "gamma", "grow_policy"),
-    *("interaction_constraints", "learning_rate", "max_bin", "max_cat_threshold"),
-    *("max_cat_to_onehot", "max_delta_step", "max_depth", "max_leaves"),
-    *("min_child_weight", "monotone_constraints", "multi_strategy", "n_jobs"),
-    *("num_parallel_tree", "objective", "random_state", "reg_alpha", "reg_lambda"),
-    *("sampling_method", "scale_pos_weight", "subsample", "tree_method"),
-    *("validate_parameters", "verbosity"),
-    # parameters that only the native interface has, or names differently
-    *("aft_loss_distribution", "aft_loss_distribution_scale", "alpha"),
-    *("disable_default_eval_metric", "eta", "expectile_alpha", "feature_selector"),
-    *("huber_slope", "lambda", "max_cached_hist_node", "min_split_loss"),
-    *("normalize_type", "nthread", "one_drop", "process_type", "quantile_alpha"),
-    *("rate_drop", "refresh_leaf", "sample_type", "seed", "seed_per_iteration"),
-    *("skip_drop", "top_k", "tweedie_variance_power", "updater"),
-}
-KNOWN = OWN | OF_MATRICES | OF_XGBOOST
-ELSEWHERE = {
-    "callbacks": "a callback has a state, which folds would share",
-    "importance_type": "importances are not part of a cross-validation",
-    "num_class": "the outcome says how many classes there are",
-    "num_boost_round": "the number of rounds is called n_estimators",
-    "num_round": "the number of rounds is called n_estimators",
-}
+# the parameters by what reads them, and why some are refused
+PARAMETERS = stored_rows("statcv.models.other_libraries", "xgboost_parameters.txt")[1:]
+ELSEWHERE = {name: why for name, of, why in PARAMETERS if of == "none"}
+KNOWN = {name: of for name, of, _ in PARAMETERS if of != "none"}
 
 
 def check_parameters(parameters: Mapping[str, Any]) -> None:
@@ -323,11 +301,6 @@ class XGBoost:
         """Return the booster, and the values of the watched metrics by name."""
         xgboost = xgboost_module()
         own, native = self._matrix(training), self._native(training)
-        if not watched:  # what train does, less what it looks up after every round
-            booster = xgboost.Booster(native, [own])
-            for number in range(rounds):
-                booster.update(own, number)
-            return booster, {}
         evals = [
             (own if one is training else self._matrix(one, own), name)
             for name, one in watched.items()
@@ -354,8 +327,7 @@ class XGBoost:
     def _matrix(self, training: TrainingSet, reference: Any = None) -> Any:
         """Return the data for training or evaluation, as its estimators make them."""
         xgboost = xgboost_module()
-        given = {name: self.parameters.get(name) for name in OF_MATRICES}
-        keywords = {name: value for name, value in given.items() if value is not None}
+        keywords = self._read_by("matrices")
         keywords |= {"label": training.y, "weight": training.weights}
         if self.parameters.get("objective") == AFT:
             times, event = times_of(training.y), events_of(training.y)
@@ -384,11 +356,7 @@ class XGBoost:
 
     def _native(self, training: TrainingSet) -> dict[str, Any]:
         """Return the parameters of the native interface."""
-        native = {
-            name: value
-            for name, value in self.parameters.items()
-            if name in OF_XGBOOST and value is not None
-        }
+        native = self._read_by("xgboost")
         native.setdefault("n_jobs", self._threads)
         if "seed" not in native:
             native.setdefault("random_state", training.seed)
@@ -400,6 +368,11 @@ class XGBoost:
         elif training.kind == "survival":
             native.setdefault("objective", OF_TIMES[0])
         return native
+
+    def _read_by(self, reader: str) -> dict[str, Any]:
+        """Return the given parameters that XGBoost or its matrices read."""
+        given = {n: one for n, one in self.parameters.items() if one is not None}
+        return {n: one for n, one in given.items() if KNOWN[n] == reader}
 
     def _given(self, name: str, usual: Any) -> Any:
         value = self.parameters.get(name)

@@ -21,18 +21,7 @@ from statcv.models.base import (
 )
 from statcv.models.cox import ProportionalHazards
 from statcv.models.linear_fits import LinearFits
-from statcv.models.other_libraries.sklearn_traits import (
-    NEAR,
-    accepts_missing,
-    converges,
-    is_compiled,
-    is_same_with_any_threads,
-    last_step,
-    likelihood_of,
-    linear_of,
-    text_of,
-    weight_name_of,
-)
+from statcv.models.other_libraries import sklearn_traits as traits
 from statcv.models.other_libraries.thread_warnings import passed_on
 from statcv.numeric.survival import events_of, times_of
 from statcv.tables import Printed
@@ -85,20 +74,18 @@ class Sklearn:
                 f"{type(estimator).__name__} cannot be cloned: {error}"
             ) from error
         self._given_label = label
-        self._was_fitted = False
 
     def __repr__(self) -> str:
         return f"Sklearn({self.label})"
 
     def __getstate__(self) -> dict[str, Any]:
         """Keep what was given; everything derived from it can be derived again."""
-        given = {"estimator": self.estimator, "_given_label": self._given_label}
-        return {**given, "_was_fitted": False}
+        return {"estimator": self.estimator, "_given_label": self._given_label}
 
     @cached_property
     def label(self) -> str:
         """How print and summary call it."""
-        return self._given_label or text_of(self.estimator)
+        return self._given_label or traits.text_of(self.estimator)
 
     @property
     def _name(self) -> str:
@@ -107,18 +94,18 @@ class Sklearn:
     @cached_property
     def capabilities(self) -> Capabilities:
         """Those of the last step of a pipeline, by its kind."""
-        last = last_step(self.estimator)
+        last = traits.last_step(self.estimator)
         kinds = {kind.__name__ for kind in type(last).__mro__}
         dummy = type(last).__module__.startswith("sklearn.dummy")
         draws = dummy and last.strategy in ("stratified", "uniform")
-        any_threads = is_same_with_any_threads(self.estimator)
+        any_threads = traits.is_same_with_any_threads(self.estimator)
         return Capabilities(
             uses_predictors=not dummy or draws,
-            predicts_by_neighbors=bool(kinds & NEAR),
+            predicts_by_neighbors=bool(kinds & traits.NEAR),
             any_threads=any_threads,
-            releases_gil=any_threads and is_compiled(self.estimator),
-            missing=accepts_missing(self.estimator),
-            likelihood=likelihood_of(self.estimator),
+            releases_gil=any_threads and traits.is_compiled(self.estimator),
+            missing=traits.accepts_missing(self.estimator),
+            likelihood=traits.likelihood_of(self.estimator),
         )
 
     def check(self, kind: str) -> None:
@@ -139,24 +126,16 @@ class Sklearn:
             )
 
     def fit(self, training: TrainingSet) -> SklearnFit:
-        """Fit a copy to the training set.
-
-        scikit-learn checks the parameters in the first fit alone, as others have the
-        same.
-        """
-        from sklearn import config_context
-
+        """Fit a copy to the training set."""
         refuse_no_predictors(training, self._name)
         of_times = training.kind == "survival" and fits_times(self.estimator)
         y = event_times(training.y) if of_times else training.y
         estimator = self._copied(training.seed)
         keywords = {}
         if training.weights is not None:
-            keywords[weight_name_of(estimator)] = training.weights
+            keywords[traits.weight_name_of(estimator)] = training.weights
         fit = partial(estimator.fit, **keywords)
-        with config_context(skip_parameter_validation=self._was_fitted):
-            converged = converges(fit, training.without_intercept, y)
-        self._was_fitted = True
+        converged = traits.converges(fit, training.without_intercept, y)
         return SklearnFit(estimator, training, self._classifies, converged)
 
     @cached_property
@@ -210,23 +189,20 @@ class SklearnFit(Printed):
     def coefficients(self) -> dict[str, float] | None:
         """``intercept_`` and ``coef_`` of a linear model of one outcome, or None."""
         coef = np.asarray(getattr(self.estimator, "coef_", np.empty((2, 2))))
-        names = [
-            name
-            for j, name in enumerate(self.training.names)
-            if j != self.training.intercept
-        ]
+        training = self.training
+        names = [n for j, n in enumerate(training.names) if j != training.intercept]
         if coef.size != len(names) or (coef.ndim == 2 and coef.shape[0] != 1):
             return None
         values = dict(zip(names, coef.ravel().tolist(), strict=True))
         intercept = np.ravel(getattr(self.estimator, "intercept_", 0.0))
-        if self.training.kind == "survival" and not intercept[0]:
+        if training.kind == "survival" and not intercept[0]:
             return values
         return {"Intercept": float(intercept[0]), **values}
 
     @property
     def linear(self) -> LinearFits | None:
         """Its linear predictor, if it is a regression after scaling and imputing."""
-        return linear_of(self.estimator, self.training)
+        return traits.linear_of(self.estimator, self.training)
 
     @property
     def probabilities(self) -> bool:

@@ -1,8 +1,6 @@
 """Hyperparameters chosen inside every training set."""
 
 from statcv.arguments import offered as _offered
-from statcv.models.tuning.chosen import choices as choices
-from statcv.models.tuning.chosen import warn_of_edges as warn_of_edges
 from statcv.models.tuning.grid import chosen_table as chosen_table
 from statcv.models.tuning.grid import plain as plain
 from statcv.models.tuning.resolve import given_choices as given_choices
@@ -11,6 +9,8 @@ from statcv.models.tuning.resolve import parts_with_folds as parts_with_folds
 from statcv.models.tuning.resolve import tuned_model as tuned_model
 from statcv.models.tuning.tuned import Tuned as Tuned
 from statcv.models.tuning.tuned import TunedFit as TunedFit
+from statcv.models.tuning.tuned import choices as choices
+from statcv.models.tuning.tuned import warn_of_edges as warn_of_edges
 from statcv.models.tuning.tuning import Tuning as Tuning
 
 __all__ = _offered(globals())

@@ -146,12 +146,6 @@ def _joined(
     """Return the records left out of each inner fit, and those repeated."""
     out, copied = [], []
     for plan, own in zip(plans, rows, strict=True):
-        times = np.bincount(own, minlength=n)
-        if times.max() == 1 and not len(plan.copied.values):
-            inside = plan.tests.beside(plan.dropped).beside(plan.kept_out)
-            out.append(_with(own[inside.values], inside.sizes, times == 0))
-            copied.append(Ragged.empty(plan.n_fits))
-            continue
         for fit in range(plan.n_fits):
             # repeats of the outer and of the inner training set multiply
             times = np.bincount(own[plan.train(fit)], minlength=n)
@@ -159,16 +153,6 @@ def _joined(
             out.append(Ragged.of([np.flatnonzero(times == 0)]))
             copied.append(Ragged.of([np.repeat(again, times[again] - 1)]))
     return Ragged.joined(out), Ragged.joined(copied)
-
-
-def _with(values: Numbers, sizes: Numbers, others: NDArray[np.bool_]) -> Ragged:
-    """Return lists of rising numbers, each with the others among them."""
-    more = np.flatnonzero(others)
-    owners = np.repeat(np.arange(len(sizes)), sizes)
-    owners = np.concatenate([owners, np.repeat(np.arange(len(sizes)), len(more))])
-    values = np.concatenate([values, np.tile(more, len(sizes))])
-    order = np.argsort(owners * len(others) + values)
-    return Ragged.split(values[order], sizes + len(more))
 
 
 def _seeds(

@@ -9,14 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from statcv import errors
 from statcv.arguments import is_whole
-from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    FoldWarning,
-    ModelError,
-    warn,
-)
 from statcv.folds import SCHEMES, FoldPlan
 from statcv.formula import Outcome
 from statcv.models import Logit, Model, Sklearn, TrainingSet
@@ -116,7 +110,7 @@ def _read(search: Any, fit: Any) -> TunedFit:
         first = {name[:-1]: np.ravel(value)[0] for name, value in learnt.items()}
         values = plain({n: v for n, v in first.items() if v is not None})
         if not values:
-            raise ModelError(
+            raise errors.ModelError(
                 f"{type(search).__name__} chooses no hyperparameter that is known "
                 "(best_params_, C_, alpha_, …); give it as model=, not as tune=."
             )
@@ -140,14 +134,14 @@ def read_search(search: Any, kind: str, inner: InnerScheme) -> Searched:
         If it does not refit the whole training set.
     """
     if getattr(search, "refit", True) is False:
-        raise ModelError(
+        raise errors.ModelError(
             f"{type(search).__name__}(refit=False) has no model in the end; leave "
             "refit out."
         )
     if hasattr(search, "estimator") and not isinstance(
         getattr(search, "refit", True), (bool, str)
     ):
-        raise ModelError(
+        raise errors.ModelError(
             f"{type(search).__name__}(refit=…) with a function has no one score; give "
             "refit=True, or the name of a score."
         )
@@ -172,18 +166,18 @@ def model_to_tune(tune: Any, model: Any) -> Any:
     if tune is None or isinstance(tune, (Mapping, Tuning)):
         return model
     if isinstance(tune, type):
-        raise ArgumentTypeError(
+        raise errors.ArgumentTypeError(
             f"tune={tune.__name__} is a class; make an object of it."
         )
     if not is_search(tune):
-        raise ArgumentTypeError(
+        raise errors.ArgumentTypeError(
             "tune must be a grid, such as {'C': [0.1, 1, 10]}, a Tuning, or a search "
             f"object of scikit-learn, not {type(tune).__name__}; of a pipeline in "
             "model=, the grid names step and argument, as in "
             "{'logisticregression__C': [0.1, 1, 10]}."
         )
     if model is not None:
-        raise ArgumentTypeError(
+        raise errors.ArgumentTypeError(
             f"tune={type(tune).__name__}(…) already holds its model; leave model out."
         )
     return tune
@@ -201,7 +195,7 @@ def given_choices(tune: Any, model: Model) -> tuple[Any, Model]:
         return tune, model
     given = tune if isinstance(tune, Tuning) else Tuning(tune or {"C": model.C})
     if tune is not None and "C" in given.grid:
-        raise ArgumentError(
+        raise errors.ArgumentError(
             f"tune= chooses C, of which the model has {len(model.strengths)} values as "
             "well; give them once."
         )
@@ -233,7 +227,7 @@ def tuned_model(
         k = tune.get_params(deep=False)["cv"]
         folds = None if k is None else int(k) if is_whole(k) else None
         if folds is not None and folds < 2:
-            raise ArgumentError(
+            raise errors.ArgumentError(
                 f"{type(tune).__name__}(cv={folds}) is out of range: 2 or more."
             )
         weighted = plan.rebalance == "weight"  # splits do not show it
@@ -256,7 +250,7 @@ def _warn_of_few(inner: InnerScheme, outcome: Outcome, plan: FoldPlan) -> None:
         return
     smallest = int(plan.n_train.min())
     if smallest < inner.k:
-        raise ArgumentError(
+        raise errors.ArgumentError(
             f"k={inner.k} inner folds are too many for a training set of {smallest} "
             "records."
         )
@@ -270,10 +264,10 @@ def _warn_of_few(inner: InnerScheme, outcome: Outcome, plan: FoldPlan) -> None:
             fewest[code] = min(fewest[code], units)
     rarest = int(fewest.argmin())
     if fewest[rarest] < inner.k:
-        warn(
+        errors.warn(
             f"class {outcome.levels[rarest]!r} has as few as {fewest[rarest]} "
             f"{'records' if plan.strata is None else 'clusters'} in a training set: "
             f"hyperparameters are chosen there in {max(int(fewest[rarest]), 2)} folds, "
             f"not {inner.k}.",
-            FoldWarning,
+            errors.FoldWarning,
         )

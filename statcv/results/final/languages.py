@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from statcv.arguments import check_types
-from statcv.errors import ArgumentError, ColumnError, MissingPackageError
+from statcv.errors import ArgumentError, ColumnError, needed
 from statcv.formula import as_frame
 from statcv.results.final.expressions import (
     COMPARED,
@@ -263,12 +263,7 @@ def to_excel(equation: Equation, path: Any, data: object = None) -> None:
     MissingPackageError
         If openpyxl is not installed.
     """
-    try:
-        from openpyxl.utils import get_column_letter
-    except ImportError:
-        raise MissingPackageError(
-            "to_excel() needs openpyxl: pip install openpyxl."
-        ) from None
+    utils = needed("openpyxl.utils", "to_excel() needs openpyxl: pip install openpyxl.")
     names, wide = equation.names, len(equation.names)
     empty = pd.DataFrame({name: [None] for name in names}, [0])
     frame = empty if data is None else as_frame(data)
@@ -282,7 +277,7 @@ def to_excel(equation: Equation, path: Any, data: object = None) -> None:
     heads = list(equation.predicted) if survival else heads
     rows = []
     for number in range(2, len(frame) + 2):
-        letters = map(get_column_letter, range(1, wide + len(equation.parts) + 1))
+        letters = map(utils.get_column_letter, range(1, wide + len(equation.parts) + 1))
         cells = [f"{letter}{number}" for letter in letters]
         own = dict(zip(names, cells, strict=False)).__getitem__
         language = replace(CELLS, quote=own)

@@ -19,16 +19,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+from statcv import errors
 from statcv.engine import installed, write_whole
-from statcv.errors import (
-    ExchangeError,
-    ExchangeWarning,
-    MessageError,
-    MissingPackageError,
-    SiteError,
-    reason,
-    warn,
-)
 from statcv.sites.messages import MAX_MESSAGE_BYTES, REFUSE, VERSION, Message, canonical
 from statcv.sites.plan import SitesPlan
 from statcv.words import listed
@@ -53,7 +45,7 @@ NOTES: Final = ("README", "README.md", "README.txt", "plan.json")
 # ---- signatures ----
 
 
-class IncompleteError(MessageError):
+class IncompleteError(errors.MessageError):
     """A file that is shorter than it says, as while it is being copied."""
 
 
@@ -61,7 +53,7 @@ def _ed25519() -> Any:
     try:
         from cryptography.hazmat.primitives.asymmetric import ed25519
     except ImportError:
-        raise MissingPackageError(
+        raise errors.MissingPackageError(
             "signed files between sites need the package cryptography: pip install "
             '"statcv[sites]"'
         ) from None
@@ -148,7 +140,7 @@ def opened(content: bytes, public: str, party: str, file: str) -> bytes:
     signature, body = content[begin + _LENGTH : OVERHEAD], content[OVERHEAD:]
     formed = content.startswith(MAGIC) and len(body) == length
     if not (formed and _is_signed(public, signature, _signed(party, body))):
-        raise MessageError(
+        raise errors.MessageError(
             f"{file} is not signed by {titled(party)} with the key "
             f"{key_name(public)}: it is damaged or forged. Get the file again from "
             f"{titled(party)}."
@@ -216,13 +208,13 @@ def read_document(
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         signed = False
     if not signed:
-        raise MessageError(
+        raise errors.MessageError(
             f"{file} is not signed by {titled(party)}: it is incomplete, damaged or "
             f"forged. Get the file again from {titled(party)}."
         )
     check_version(party, str(held.get("statcv")), held.get("version"))
     if held.get("plan") != plan.fingerprint:
-        raise SiteError(
+        raise errors.SiteError(
             f"{titled(party)} signs another plan ({str(held.get('plan'))[:12]}) than "
             f"this one ({plan.fingerprint[:12]}); let all parties use the same plan, "
             "and an empty directory."
@@ -241,7 +233,7 @@ def check_version(party: str, other: str, messages: Any) -> None:
     own = package_version()
     if messages == VERSION and other.split(".")[:2] == own.split(".")[:2]:
         return
-    raise SiteError(
+    raise errors.SiteError(
         f"{titled(party)} has statcv {other[:20]} (messages {messages!s:.9}), and here "
         f"is {own} (messages {VERSION}); install one version at all parties."
     )
@@ -274,7 +266,7 @@ class Exchange:
             If the directory is missing.
         """
         if not self.path.is_dir():
-            raise ExchangeError(
+            raise errors.ExchangeError(
                 f"there is no directory {self.path}; the coordinator's first step "
                 "makes it."
             )
@@ -294,7 +286,7 @@ class Exchange:
         if present is None:
             write(path, key.card(party, plan))
         elif present != key.public:
-            raise SiteError(
+            raise errors.SiteError(
                 f"{path} holds another key of {titled(party)} than its home does: it "
                 "is left from another run, or somebody else uses the name. Use an "
                 "empty directory, or clear up who wrote it."
@@ -306,18 +298,12 @@ class Exchange:
         found = self._document(card_name(party), party, plan)
         return None if found is None else str(found["key"])
 
-    def publish_roster(self, content: bytes) -> bool:
-        """Leave the list of the sites' keys, and return whether it was not there."""
-        present = read(self.path / ROSTER, MAX_FILE_BYTES)
-        write(self.path / ROSTER, content)
-        return present != content
-
     def roster(self, public: str, plan: SitesPlan) -> dict[str, str] | None:
         """Return the keys of all sites, or None if the list is not there yet."""
         found = self._document(ROSTER, COORDINATOR, plan, public)
         if found is not None and not isinstance(found.get("keys"), dict):
             path = self.path / ROSTER
-            raise MessageError(f"{path} does not list the keys of the sites.")
+            raise errors.MessageError(f"{path} does not list the keys of the sites.")
         return found and {str(site): str(key) for site, key in found["keys"].items()}
 
     def _document(
@@ -333,12 +319,7 @@ class Exchange:
 
     def publish(self, number: int, party: str, key: SigningKey, body: bytes) -> bool:
         """Leave a signed message, and return whether it was not there as it is."""
-        path = self.path / file_name(number, party)
-        content = key.sign(party, body)
-        if read(path, MAX_FILE_BYTES) == content:
-            return False
-        write(path, content)
-        return True
+        return self.leave(file_name(number, party), key.sign(party, body))
 
     def message(
         self, number: int, party: str, public: str, plan: SitesPlan
@@ -358,22 +339,28 @@ class Exchange:
         message = Message.of(body)
         header = message.header
         if header.get("plan") != plan.fingerprint:
-            raise MessageError(
+            raise errors.MessageError(
                 f"{path} belongs to another plan than {plan.fingerprint[:12]}; use a "
                 "directory of its own for each plan."
             )
         if header.get("round") != number and message.kind != REFUSE:
-            raise MessageError(
+            raise errors.MessageError(
                 f"{path} holds a message of another round: it was renamed, or is "
                 f"replayed. Get the file again from {titled(party)}."
             )
         return body
 
+    # ---- files ----
+
+    def leave(self, name: str, content: bytes) -> bool:
+        """Leave a file, and return whether it was not there as it is."""
+        present = read(self.path / name, MAX_FILE_BYTES)
+        write(self.path / name, content)
+        return present != content
+
     def copy(self, name: str, to: Exchange) -> None:
         """Copy a file with its signature to another directory."""
         write(to.path / name, read(self.path / name, MAX_FILE_BYTES) or b"")
-
-    # ---- files ----
 
     def files(self) -> list[str]:
         """Return the names of the files of the exchange, in order."""
@@ -401,10 +388,10 @@ class Exchange:
             if not (known or name in NOTES or name.startswith(".")):
                 other.append(name)
         if other:
-            warn(
+            errors.warn(
                 f"{self.path} has files that are not part of the exchange, and are "
                 f"ignored: {listed(other)}.",
-                ExchangeWarning,
+                errors.ExchangeWarning,
             )
 
 
@@ -443,13 +430,15 @@ def check_names(names: Collection[str]) -> None:
     """
     for name in names:
         if not re.fullmatch(PARTY, name) or name.lower() == COORDINATOR:
-            raise SiteError(
+            raise errors.SiteError(
                 f"site {name!r} has a name that cannot be part of a file name; use up "
                 "to 40 letters from A to Z, digits, '-', '_', '.' and blanks, and not "
                 f"{COORDINATOR!r}."
             )
     if len({name.lower() for name in names}) < len(names):
-        raise SiteError("two sites have the same name; give each one of its own.")
+        raise errors.SiteError(
+            "two sites have the same name; give each one of its own."
+        )
 
 
 # ---- turns ----
@@ -507,9 +496,11 @@ def read(path: Path, most: int | None = None) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise ExchangeError(f"cannot read {path}: {reason(error)}.") from None
+        raise errors.ExchangeError(
+            f"cannot read {path}: {errors.reason(error)}."
+        ) from None
     if most is not None and len(content) > most:
-        raise ExchangeError(
+        raise errors.ExchangeError(
             f"{path} is longer than the limit of {most} bytes, and is not read."
         )
     return content
@@ -528,9 +519,9 @@ def write(path: Path, content: bytes, mode: int = 0o666) -> None:
     try:
         write_whole(path, content, mode)
     except OSError as error:
-        raise ExchangeError(
-            f"cannot write {path}: {reason(error)}. Nothing is left half-written; make "
-            "room or give access, and repeat the command."
+        raise errors.ExchangeError(
+            f"cannot write {path}: {errors.reason(error)}. Nothing is left "
+            "half-written; make room or give access, and repeat the command."
         ) from None
 
 
@@ -545,6 +536,6 @@ def make_folder(path: Path, mode: int = 0o777) -> None:
     try:
         path.mkdir(mode, parents=True, exist_ok=True)
     except OSError as error:
-        raise ExchangeError(
-            f"cannot make the directory {path}: {reason(error)}."
+        raise errors.ExchangeError(
+            f"cannot make the directory {path}: {errors.reason(error)}."
         ) from None

@@ -22,16 +22,10 @@ from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from statcv.errors import ArgumentError, MissingPackageError, SiteError
+from statcv.errors import ArgumentError, MissingPackageError, SiteError, needed
+from statcv.sites import trees
 from statcv.sites.transports.exchange import write
 from statcv.sites.transports.homes import OWN
-from statcv.sites.trees import (
-    DroppedOutError,
-    Job,
-    numbers_of_bins,
-    parameters_of,
-    version_of_xgboost,
-)
 from statcv.words import listed
 
 WORKER: Final = Path(__file__).with_name("xgboost_worker.py")
@@ -151,7 +145,7 @@ def need_plugin() -> None:
         If XGBoost is missing, of another version, or built without the plugin, or if
         there is no package for certificates.
     """
-    found = version_of_xgboost()
+    found = trees.version_of_xgboost()
     parts = found.split(".")[:2]
     numbers = tuple(int(part) for part in parts if part.isdigit())
     if not VERSIONS[0] <= numbers < VERSIONS[1]:
@@ -167,12 +161,8 @@ def need_plugin() -> None:
             f"xgboost {found} is installed without its federated plugin, which the "
             f"wheels of PyPI for Linux have: {INSTALL}"
         )
-    try:
-        import cryptography  # noqa: F401
-    except ImportError:
-        raise MissingPackageError(
-            f"trees are grown under mutual TLS, which needs cryptography: {INSTALL}"
-        ) from None
+    why = "trees are grown under mutual TLS, which needs cryptography"
+    needed("cryptography", f"{why}: {INSTALL}")
 
 
 @dataclass(frozen=True)
@@ -344,7 +334,7 @@ class Grower:
     silent: float = MAX_SECONDS_PER_TREE
     together: Together = field(default_factory=Together)
 
-    def __call__(self, job: Job) -> list[bytes]:
+    def __call__(self, job: trees.Job) -> list[bytes]:
         """Return the trees of all fits.
 
         Raises
@@ -357,8 +347,8 @@ class Grower:
         asked = {
             "do": "grow",
             "arrays": job.arrays,
-            "bins": numbers_of_bins(job.records.plan),
-            "parameters": parameters_of(job.records.plan.model),
+            "bins": trees.numbers_of_bins(job.records.plan),
+            "parameters": trees.parameters_of(job.records.plan.model),
             "rounds": job.records.plan.model["rounds"],
             "address": self.server.address,
             "certificates": str(folder.resolve()),
@@ -369,7 +359,7 @@ class Grower:
             self.together.processes[job.site] = process
             return self._grown(process, job)
 
-    def _grown(self, process: TreeProcess, job: Job) -> list[bytes]:
+    def _grown(self, process: TreeProcess, job: trees.Job) -> list[bytes]:
         """Return what the process has grown, or raise who keeps it from that."""
         begun = False
         while True:
@@ -386,7 +376,7 @@ class Grower:
             else:
                 begun |= said["is"] == "together"
 
-    def _who_is_silent(self, job: Job, begun: bool) -> str:
+    def _who_is_silent(self, job: trees.Job, begun: bool) -> str:
         if silent := self.together.silent(self.together.processes[job.site]):
             return f"site {listed(silent)} does not answer while trees are grown"
         others = listed([site for site in job.sites if site != job.site])
@@ -402,7 +392,7 @@ class Grower:
 
     def _lose(self, why: str) -> NoReturn:
         self.together.lose(why)
-        raise DroppedOutError(f"{self.together.lost}; {HOW_TO_GO_ON}.")
+        raise trees.DroppedOutError(f"{self.together.lost}; {HOW_TO_GO_ON}.")
 
 
 @contextmanager

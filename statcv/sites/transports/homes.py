@@ -28,15 +28,7 @@ from typing import Any, Final, TypeVar
 from statcv.errors import ExchangeError, SiteError
 from statcv.sites.ledger import Entry, Ledger
 from statcv.sites.plan import SitesPlan
-from statcv.sites.transports.exchange import (
-    COORDINATOR,
-    DRAFT,
-    SigningKey,
-    make_folder,
-    read,
-    titled,
-    write,
-)
+from statcv.sites.transports import exchange as directory
 
 T = TypeVar("T")
 
@@ -64,7 +56,7 @@ class Home:
     folder: Path
     party: str
     plan: SitesPlan
-    key: SigningKey
+    key: directory.SigningKey
     told: Mapping[str, Any]
 
     @classmethod
@@ -83,18 +75,18 @@ class Home:
         held = _held(folder)
         if held is not None and held["party"] != party:
             raise SiteError(
-                f"{folder} is the home of {titled(held['party'])}; name another "
-                f"directory for {titled(party)}."
+                f"{folder} is the home of {directory.titled(held['party'])}; name "
+                f"another directory for {directory.titled(party)}."
             )
-        make_folder(folder, _OWN_FOLDER)
-        if read(folder / "signing.key") is None:
-            new = f"{SigningKey.new().private.hex()}\n"
-            write(folder / "signing.key", new.encode(), OWN)
+        directory.make_folder(folder, _OWN_FOLDER)
+        if directory.read(folder / "signing.key") is None:
+            new = f"{directory.SigningKey.new().private.hex()}\n"
+            directory.write(folder / "signing.key", new.encode(), OWN)
         made = cls(folder, party, plan, _key(folder), told)
-        make_folder(made.own, _OWN_FOLDER)
-        write(made.own / "plan.json", plan.to_json().encode())
+        directory.make_folder(made.own, _OWN_FOLDER)
+        directory.write(made.own / "plan.json", plan.to_json().encode())
         record = {"party": party, "plan": plan.fingerprint, **told}
-        write(folder / "home.json", _json(record))
+        directory.write(folder / "home.json", _json(record))
         return made
 
     @classmethod
@@ -113,7 +105,7 @@ class Home:
                 "of a site, and `statcv sites coordinate` that of the coordinator."
             )
         party, fingerprint = str(held.pop("party")), str(held.pop("plan"))
-        text = read(_plan_folder(folder, fingerprint) / "plan.json")
+        text = directory.read(_plan_folder(folder, fingerprint) / "plan.json")
         if text is None:
             raise SiteError(f"{folder} has lost its plan; join again with the same.")
         return cls(folder, party, SitesPlan.from_json(text), _key(folder), held)
@@ -126,7 +118,7 @@ class Home:
     @property
     def is_site(self) -> bool:
         """Whether the party is a site."""
-        return self.party != COORDINATOR
+        return self.party != directory.COORDINATOR
 
     # ---- what a site keeps ----
 
@@ -142,27 +134,27 @@ class Home:
     def keep_entries(self, entries: Sequence[Entry]) -> None:
         """Write the log."""
         lines = "".join(entry.to_line() for entry in entries)
-        write(self.log, lines.encode(), OWN)
+        directory.write(self.log, lines.encode(), OWN)
 
     def keep_trees(self, trees: Sequence[bytes]) -> None:
         """Write the trees."""
         told = {"trees": [base64.b64encode(one).decode() for one in trees]}
-        write(self.own / TREES_FILE, _json(told), OWN)
+        directory.write(self.own / TREES_FILE, _json(told), OWN)
 
     def keep_ledger(self, ledger: Ledger) -> None:
         """Write the ledger."""
-        write(self.folder / "ledger.json", ledger.to_json().encode(), OWN)
+        directory.write(self.folder / "ledger.json", ledger.to_json().encode(), OWN)
 
     # ---- what the coordinator keeps ----
 
     def site_keys(self) -> dict[str, str] | None:
         """Return the public keys of the sites, or None if they are not yet known."""
-        text = read(self.own / "keys.json")
+        text = directory.read(self.own / "keys.json")
         return None if text is None else dict(json.loads(text))
 
     def keep_site_keys(self, keys: Mapping[str, str]) -> None:
         """Write the public keys of the sites, which are not changed again."""
-        write(self.own / "keys.json", _json(keys))
+        directory.write(self.own / "keys.json", _json(keys))
 
 
 def read_ledger(folder: Path) -> Ledger:
@@ -194,7 +186,7 @@ def read_trees(path: Path) -> list[bytes] | None:
 
 def read_log(path: Path) -> list[Entry]:
     """Return the entries of a log; none if there is no file."""
-    text = read(path)
+    text = directory.read(path)
     return [Entry.of_line(line) for line in (text or b"").decode().splitlines()]
 
 
@@ -207,7 +199,7 @@ def locked(folder: Path) -> Iterator[None]:
     ExchangeError
         If another process uses it.
     """
-    make_folder(folder, _OWN_FOLDER)
+    directory.make_folder(folder, _OWN_FOLDER)
     try:
         import fcntl
     except ImportError:  # not on Windows
@@ -224,7 +216,9 @@ def locked(folder: Path) -> Iterator[None]:
         except OSError:  # a file system without locks
             pass
         for path in [*folder.glob(".*.tmp"), *folder.glob("plan-*/.*.tmp")]:
-            if DRAFT.fullmatch(path.name):  # the draft of a process that was killed
+            if directory.DRAFT.fullmatch(
+                path.name
+            ):  # the draft of a process that was killed
                 path.unlink(missing_ok=True)
         yield
     finally:
@@ -233,7 +227,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 def _parsed(path: Path, parse: Callable[[bytes], T], why: str) -> T | None:
     """Return what a file holds, or None if it is missing; raise if it is damaged."""
-    text = read(path)
+    text = directory.read(path)
     try:
         return None if text is None else parse(text)
     except (ValueError, KeyError, TypeError):
@@ -251,11 +245,11 @@ def _held(folder: Path) -> dict[str, Any] | None:
     return _parsed(path, parse, f"{path} is damaged; remove it, and join again.")
 
 
-def _key(folder: Path) -> SigningKey:
+def _key(folder: Path) -> directory.SigningKey:
     path = folder / "signing.key"
     key = _parsed(
         path,
-        lambda text: SigningKey(bytes.fromhex(text.decode().strip())),
+        lambda text: directory.SigningKey(bytes.fromhex(text.decode().strip())),
         f"{path} is damaged; restore it.",
     )
     if key is None:

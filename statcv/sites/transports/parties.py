@@ -124,7 +124,7 @@ class CoordinatorParty:
         run = self._resumed(keys)
         number = run.progress.round
         roster = home.key.document(COORDINATOR, home.plan, keys=dict(keys))
-        if exchange.publish_roster(roster):
+        if exchange.leave(ROSTER, roster):
             did.append(f"listed the keys of {len(keys)} sites in {ROSTER}")
         if self._publish(exchange):
             did.append(f"published round {number} ({run.progress.phase})")

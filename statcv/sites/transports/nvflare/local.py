@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from statcv.errors import ArgumentError, MissingPackageError
+from statcv.errors import ArgumentError, needed
 from statcv.folds import ByHash
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.plan import SitesPlan
@@ -18,12 +18,7 @@ from statcv.sites.transports.federated import free_port
 
 def need_nvflare() -> None:
     """Raise an error with the command that installs NVFLARE, unless it is there."""
-    try:
-        import nvflare  # noqa: F401
-    except ImportError:
-        raise MissingPackageError(
-            'NVFLARE carries the messages: pip install "statcv[sites]"'
-        ) from None
+    needed("nvflare", 'NVFLARE carries the messages: pip install "statcv[sites]"')
 
 
 class NVFlare:
