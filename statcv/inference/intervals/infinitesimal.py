@@ -23,7 +23,7 @@ from statcv.inference.estimates.influences import (
 from statcv.inference.estimates.pair_variation import pair_variation
 from statcv.inference.estimates.pairs import NO_PAIRS, is_mirrored
 from statcv.inference.estimates.values import casewise
-from statcv.inference.intervals.at_boundary import at_end
+from statcv.inference.intervals.at_boundary import at_end, units_of_share
 from statcv.inference.intervals.interval import (
     CLUSTERS_ONLY,
     NOTHING,
@@ -183,6 +183,11 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
         # a fit that decides all records alike has 0 or 1 there, so that fits vary
         if metric.name in OF_ONE_CLASS:
             constant = [one - moved.given for one in variances]
+    elif not spread and (units := units_of_share(scores, metric)):
+        # a share of 0 or 1 of the records varies as Laplace's 1 / (m + 2) does
+        wrong = 1 / (units + 2)
+        scale, constant, own = "wilson", variances, wrong * (1 - wrong)
+        spread, variances = own, [one + own / units for one in variances]
 
     def limits(one: float, fixed: float) -> tuple[float, float]:
         # the variance of a share depends on it, so that Wilson's limits are not even
