@@ -477,6 +477,22 @@ def test_the_limits_count_the_records_the_fits_and_the_pairs(scheme, how, fits):
         assert (default.lower, default.upper) == (made.lower, made.upper)
 
 
+def test_errors_of_a_continuous_outcome_are_corrected_by_half():
+    """Fits move errors alike on held-out records and all others, unlike ranks."""
+    folds = {"model": scv.models.Neighbors(9), "scheme": "kfold", "k": 6, "seed": 1}
+    for left, names, half in (
+        ("z", ("rmse", "mae", "r2"), 0.5),
+        ("y", ("brier", "accuracy"), 1.0),
+    ):
+        res = scv.cv(f"{left} ~ a + b", simulated(60), **folds)
+        for name in names:
+            one, given = (
+                res.estimate(name, "pooled", interval=interval).se
+                for interval in ("corrected_influence", "influence")
+            )
+            assert (one / given) ** 2 == pytest.approx(1 + half * 5 / 6), name
+
+
 @pytest.mark.parametrize("repeats", [1, 3])
 def test_the_weights_of_rebalanced_pairs_are_those_of_a_loop(repeats):
     data = simulated(24)

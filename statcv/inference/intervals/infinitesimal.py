@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from statcv.inference.estimates.draws import SMOOTH
 from statcv.inference.estimates.influences import (
     Influences,
     Units,
@@ -107,19 +108,25 @@ def _is_pooled(scores: Scores, metric: Metric, how: str) -> bool:
     return how == "pooled" and (not scores.apart or metric.pools_splits)
 
 
-def shared_training(scores: Scores) -> float:
+def shared_training(scores: Scores, metric: Metric | None = None) -> float:
     """Return by how much folds whose fits share training records vary more.
 
     If the values of two folds have the correlation n_test/n (Nadeau & Bengio 2003), the
     variance of the mean of k folds is 1 + (k - 1)/k times that of independent ones.
+    The errors of continuous outcomes vary by half of that more: a fit moves them on
+    held-out records and on all others alike.
 
     Parameters
     ----------
     scores : Scores
         The held-out predictions, of splits that partition the records.
+    metric : Metric, optional
+        The metric whose estimate varies, but not its difference between models.
     """
     # 1 + (1 - n_test/n): the covariance of two folds adds to the variance
-    return 2 - len(scores.row) / scores.n_splits / scores.n_held_out
+    more = 1 - len(scores.row) / scores.n_splits / scores.n_held_out
+    halved = metric is not None and metric.reads == "numbers"
+    return 1 + (SMOOTH if halved else 1.0) * more
 
 
 def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Interval:
@@ -293,7 +300,7 @@ def _variation(
         # influences leave out what two records do together
         known += pair_variation(scores, metric, how, found)
     if fits == "correlated":
-        known *= shared_training(scores)
+        known *= shared_training(scores, metric)
     if metric.rank and metric.pairs is None:
         known += found.of_shares  # shares do not depend on the fits
     excess, below, above = 0.0, 0.0, _of_unseen_errors(scores, metric, found.units)
