@@ -12,7 +12,8 @@ import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from statsmodels.stats.proportion import proportion_confint
 
 import statcv as scv
@@ -477,20 +478,25 @@ def test_the_limits_count_the_records_the_fits_and_the_pairs(scheme, how, fits):
         assert (default.lower, default.upper) == (made.lower, made.upper)
 
 
-def test_errors_of_a_continuous_outcome_are_corrected_by_half():
-    """Fits move errors alike on held-out records and all others, unlike ranks."""
-    folds = {"model": scv.models.Neighbors(9), "scheme": "kfold", "k": 6, "seed": 1}
-    for left, names, half in (
-        ("z", ("rmse", "mae", "r2"), 0.5),
-        ("y", ("brier", "accuracy"), 1.0),
-    ):
-        res = scv.cv(f"{left} ~ a + b", simulated(60), **folds)
-        for name in names:
-            one, given = (
-                res.estimate(name, "pooled", interval=interval).se
-                for interval in ("corrected_influence", "influence")
-            )
-            assert (one / given) ** 2 == pytest.approx(1 + half * 5 / 6), name
+@pytest.mark.parametrize(
+    ("model", "left", "names", "half"),
+    [
+        (scv.models.Neighbors(9), "z", ("rmse", "mae", "r2"), 0.5),
+        (KNeighborsRegressor(9), "z", ("rmse", "mae", "r2"), 0.5),
+        (scv.models.Neighbors(9), "y", ("brier", "accuracy"), 1.0),
+        (DecisionTreeRegressor(max_depth=2), "z", ("rmse", "mae", "r2"), 1.0),
+    ],
+)
+def test_errors_of_neighbors_are_corrected_by_half(model, left, names, half):
+    """A mean of several outcomes hardly depends on one, unlike a class or a tree."""
+    folds = {"scheme": "kfold", "k": 6, "seed": 1}
+    res = scv.cv(f"{left} ~ a + b", simulated(60), model=model, **folds)
+    for name in names:
+        one, given = (
+            res.estimate(name, "pooled", interval=interval).se
+            for interval in ("corrected_influence", "influence")
+        )
+        assert (one / given) ** 2 == pytest.approx(1 + half * 5 / 6), name
 
 
 @pytest.mark.parametrize("repeats", [1, 3])

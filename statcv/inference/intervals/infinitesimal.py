@@ -113,8 +113,8 @@ def shared_training(scores: Scores, metric: Metric | None = None) -> float:
 
     If the values of two folds have the correlation n_test/n (Nadeau & Bengio 2003), the
     variance of the mean of k folds is 1 + (k - 1)/k times that of independent ones.
-    The errors of continuous outcomes vary by half of that more: a fit moves them on
-    held-out records and on all others alike.
+    The errors of neighbours for a continuous outcome vary by half of that more, since
+    a mean of several outcomes hardly depends on one of them.
 
     Parameters
     ----------
@@ -125,7 +125,8 @@ def shared_training(scores: Scores, metric: Metric | None = None) -> float:
     """
     # 1 + (1 - n_test/n): the covariance of two folds adds to the variance
     more = 1 - len(scores.row) / scores.n_splits / scores.n_held_out
-    halved = metric is not None and metric.reads == "numbers"
+    of_numbers = metric is not None and metric.reads == "numbers"
+    halved = of_numbers and scores.by_neighbors
     return 1 + (SMOOTH if halved else 1.0) * more
 
 
