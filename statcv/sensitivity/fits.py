@@ -110,9 +110,10 @@ class Sensitivity:
         return cls(setup, held.linear, likelihood)
 
     def standardised(self, fit: Numbers, row: Numbers) -> Floats:
-        """Return linear predictors with mean 0 and sd 1 in the training set.
+        """Return linear predictors with mean 0 and sd 1 over all records.
 
-        They depend on the direction of the coefficients alone, and are 0 if all
+        They depend on the direction of the coefficients alone, so that records with
+        equal values of one covariate tie whatever fit predicts them. They are 0 if all
         records are predicted alike.
 
         Parameters
@@ -122,21 +123,27 @@ class Sensitivity:
         """
         found = np.zeros(len(fit))
         given = self.setup.records.weights
+        weights = np.ones((1, self.setup.plan.n)) * (1.0 if given is None else given)
         new, fits = self.setup.folds.new_levels(self.setup.records), self.fits
         if not (fits.rows is fits.basis is fits.constant is fits.filled is None):
             new = None  # the rows are others
+        alone = self.setup.folds.matrices is not None and self._learnt is None
         for numbers, some in self._blocks(fit):
             eta = self._rows(numbers, row[some]).along(self._coefficients(numbers))
-            times = training_times(self.setup.records, self.setup.folds, numbers)
-            weights = times * (1.0 if given is None else given)
-            total = weights.sum(axis=1)
-            mean = (weights * eta).sum(axis=1) / total
+            owner = np.searchsorted(numbers, fit[some])
+            each = weights
+            if alone:  # the rows of records that a fit does not meet are unknown
+                records, folds = self.setup.records, self.setup.folds
+                met = training_times(records, folds, numbers) > 0
+                met[owner, row[some]] = True
+                each = weights * met
+            total = each.sum(axis=1)
+            mean = (each * eta).sum(axis=1) / total
             away = eta - mean[:, None]
-            spread = np.sqrt((weights * away**2).sum(axis=1) / total)
+            spread = np.sqrt((each * away**2).sum(axis=1) / total)
             # predictors that differ by rounding alone are equal, and stay 0
             known = spread > SAME * np.abs(eta).max(axis=1)
             rate = np.divide(1.0, spread, out=np.zeros_like(spread), where=known)
-            owner = np.searchsorted(numbers, fit[some])
             found[some] = away[owner, row[some]] * rate[owner]
             if new is not None:
                 own, X = new.rows(row[some], fit[some])
