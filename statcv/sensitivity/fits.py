@@ -110,11 +110,11 @@ class Sensitivity:
         return cls(setup, held.linear, likelihood)
 
     def standardised(self, fit: Numbers, row: Numbers) -> Floats:
-        """Return linear predictors with mean 0 and sd 1 over all records.
+        """Return linear predictors with mean 0 and sd 1 in the training set.
 
-        They depend on the direction of the coefficients alone, so that records with
-        equal values of one covariate tie whatever fit predicts them. They are 0 if all
-        records are predicted alike.
+        They depend on the direction of the coefficients alone, and are 0 if all
+        records are predicted alike. Those of one covariate have mean 0 and sd 1 over
+        all records, so that its equal values tie whatever fit predicts them.
 
         Parameters
         ----------
@@ -123,27 +123,24 @@ class Sensitivity:
         """
         found = np.zeros(len(fit))
         given = self.setup.records.weights
-        weights = np.ones((1, self.setup.plan.n)) * (1.0 if given is None else given)
+        alone = self.fits.constant is not None  # a constant beside the coefficients
+        single = self.fits.coefficients.shape[1] + alone <= 2
         new, fits = self.setup.folds.new_levels(self.setup.records), self.fits
         if not (fits.rows is fits.basis is fits.constant is fits.filled is None):
             new = None  # the rows are others
-        alone = self.setup.folds.matrices is not None and self._learnt is None
         for numbers, some in self._blocks(fit):
             eta = self._rows(numbers, row[some]).along(self._coefficients(numbers))
-            owner = np.searchsorted(numbers, fit[some])
-            each = weights
-            if alone:  # the rows of records that a fit does not meet are unknown
-                records, folds = self.setup.records, self.setup.folds
-                met = training_times(records, folds, numbers) > 0
-                met[owner, row[some]] = True
-                each = weights * met
-            total = each.sum(axis=1)
-            mean = (each * eta).sum(axis=1) / total
+            times = training_times(self.setup.records, self.setup.folds, numbers)
+            times = np.ones_like(times) if single else times
+            weights = times * (1.0 if given is None else given)
+            total = weights.sum(axis=1)
+            mean = (weights * eta).sum(axis=1) / total
             away = eta - mean[:, None]
-            spread = np.sqrt((each * away**2).sum(axis=1) / total)
+            spread = np.sqrt((weights * away**2).sum(axis=1) / total)
             # predictors that differ by rounding alone are equal, and stay 0
             known = spread > SAME * np.abs(eta).max(axis=1)
             rate = np.divide(1.0, spread, out=np.zeros_like(spread), where=known)
+            owner = np.searchsorted(numbers, fit[some])
             found[some] = away[owner, row[some]] * rate[owner]
             if new is not None:
                 own, X = new.rows(row[some], fit[some])
