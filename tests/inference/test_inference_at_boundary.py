@@ -190,6 +190,14 @@ def test_a_share_of_one_has_the_bound_of_its_records(interval):
         assert found.assumes.endswith(f"all of {size} records are decided right")
 
 
+def test_folds_that_are_all_decided_alike_bound_their_mean():
+    res = result(scheme="montecarlo", repeats=8)
+    found = res.estimate("accuracy", "per_fold")
+    held = res.predictions["row"].nunique()
+    assert (found.value, found.upper) == (1, 1)
+    assert found.lower == pytest.approx(0.025 ** (1 / held))
+
+
 @pytest.mark.parametrize("scheme", [{"k": 5}, {"scheme": "rloocv"}])
 def test_records_that_are_all_decided_alike_bound_both_shares(scheme):
     """A useless binary marker often leaves the odds of every record on one side."""
@@ -198,8 +206,8 @@ def test_records_that_are_all_decided_alike_bound_both_shares(scheme):
     none, every = (res.estimate(m) for m in ("sensitivity", "specificity"))
     assert (none.value, none.lower, every.value, every.upper) == (0, 0, 1, 1)
     # weights at random, but not in many draws, move the odds to the other side
-    assert 0.17 < none.upper < 0.4
-    assert 0.6 < every.lower < 0.92
+    assert 1 - 0.025 ** (1 / 18) <= none.upper < 0.4
+    assert 0.6 < every.lower <= 0.025 ** (1 / 42)
     test = res.test("sensitivity", method="infinitesimal_jackknife", null=0.5)
     assert 0.99 < test.p_value < 1  # that it is higher
 

@@ -52,9 +52,9 @@ def interval_at_end(made: Interval, asked: IntervalRequest) -> Interval:
     Parameters
     ----------
     made : Interval
-        The interval so far. It is returned unchanged if it has limits, or if the
-        estimate is not 1 or 0, or neither an auROC nor a share of records that are
-        decided right.
+        The interval so far. It is returned unchanged if the estimate is not 1 or 0, or
+        neither an auROC nor a share of records that are decided right, and for an
+        auROC also if it has limits.
     asked : IntervalRequest
         The estimate.
 
@@ -101,14 +101,17 @@ def interval_at_end(made: Interval, asked: IntervalRequest) -> Interval:
 
 
 def _share_at_end(made: Interval, asked: IntervalRequest) -> Interval:
-    """Return an exact bound if all records, or all of a class, are decided alike."""
+    """Return at least the exact bound if all records of a share are decided alike."""
     scores, value = asked.scores, asked.value
     units = units_of_share(scores, asked.metric)
-    at_its_end = value in ENDS and asked.how == "pooled" and not asked.undefined
-    if units < FEWEST or not (at_its_end and np.isnan(made.lower)):
+    lacking = asked.undefined if asked.how == "pooled" else not asked.has_folds
+    if units < FEWEST or value not in ENDS or lacking:
         return made
     # m independent records are all decided right with probability share**m
     lower, upper = limits_at_end(value, units, asked.level)
+    if not np.isnan(made.lower):  # fits that vary make no interval narrower
+        ends = min(made.lower, lower), max(made.upper, upper)
+        return replace(made, lower=ends[0], upper=ends[1])
     counted = plural(units, "record" if scores.clusters is None else "cluster")
     return replace(
         made,
