@@ -499,6 +499,29 @@ def test_errors_of_neighbors_are_corrected_by_half(model, left, names, half):
         assert (one / given) ** 2 == pytest.approx(1 + half * 5 / 6), name
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("skewed", [False, True])
+def test_errors_of_neighbors_are_covered_without_excess_width(skewed):
+    rows = []
+    for seed in range(200):
+        rng = np.random.default_rng([seed, 20261129])
+        X = rng.uniform(-1.5, 1.5, size=(4080, 3))
+        noise = rng.exponential(size=4080) - 1 if skewed else rng.normal(size=4080)
+        data = pd.DataFrame(X, columns=list("abc"))
+        data["z"] = X @ [0.8, -0.5, 0.0] + 0.8 * noise
+        some, fresh = data[:80], data[80:]
+        model = scv.models.Neighbors(12)
+        res = scv.cv("z ~ a + b + c", some, model=model, seed=seed, metrics="rmse")
+        truth = np.sqrt(np.mean((fresh["z"] - res.predict(fresh)) ** 2))
+        one = res.estimate()
+        rows.append((truth, one.value, one.lower, one.upper))
+    truth, value, lower, upper = np.array(rows).T
+    covered = np.mean((lower <= truth) & (truth <= upper))
+    ratio = (upper - lower).mean() / (2 * np.quantile(np.abs(value - truth), 0.95))
+    assert 0.91 <= covered <= 0.995, covered
+    assert 0.9 <= ratio <= 1.4, ratio
+
+
 @pytest.mark.parametrize("repeats", [1, 3])
 def test_the_weights_of_rebalanced_pairs_are_those_of_a_loop(repeats):
     data = simulated(24)
