@@ -254,6 +254,8 @@ class Scores(Printed):
         counts, or the probabilities of not being censored if they come from there.
     n_jobs : int or None
         The number of threads, as `cv` takes it.
+    by_neighbors : bool
+        Whether a prediction depends on the most similar training records alone.
 
     Examples
     --------
@@ -280,6 +282,7 @@ class Scores(Printed):
     sensitivity: Sensitivity | None = None
     of_training: Floats | None = None
     n_jobs: int | None = None
+    by_neighbors: bool = False
 
     @classmethod
     def of(

@@ -119,7 +119,8 @@ class CVResult(Exports):
             self.threshold,
             Sensitivity.of(self.refits.setup, self.held),
         )
-        return replace(scores, n_jobs=self.call.n_jobs)
+        near = self.learner.capabilities.predicts_by_neighbors
+        return replace(scores, n_jobs=self.call.n_jobs, by_neighbors=near)
 
     @cached_property
     def refits(self) -> Refits:

@@ -104,7 +104,8 @@ class Sensitivity:
         """Return linear predictors with mean 0 and sd 1 in the training set.
 
         They depend on the direction of the coefficients alone, and are 0 if all
-        records are predicted alike.
+        records are predicted alike. Those of one covariate have mean 0 and sd 1 over
+        all records, so that its equal values tie whatever fit predicts them.
 
         Parameters
         ----------
@@ -113,12 +114,15 @@ class Sensitivity:
         """
         found = np.zeros(len(fit))
         given = self.setup.records.weights
+        alone = self.fits.constant is not None  # a constant beside the coefficients
+        single = self.fits.coefficients.shape[1] + alone <= 2
         new, fits = self.setup.folds.new_levels(self.setup.records), self.fits
         if not (fits.rows is fits.basis is fits.constant is fits.filled is None):
             new = None  # the rows are others
         for numbers, some in self._blocks(fit):
             eta = self._rows(numbers, row[some]).along(self._coefficients(numbers))
             times = training_times(self.setup.records, self.setup.folds, numbers)
+            times = np.ones_like(times) if single else times
             weights = times * (1.0 if given is None else given)
             total = weights.sum(axis=1)
             mean = (weights * eta).sum(axis=1) / total

@@ -164,16 +164,63 @@ def test_an_external_model_does_not_vary():
     assert "fitted to other records" in found.assumes
 
 
-def test_one_record_of_a_class_and_other_metrics_have_no_bound():
+def test_one_record_of_a_class_has_no_bound():
     table = pd.DataFrame({"y": [1, 0, 0, 0], "p": [0.9, 0.1, 0.2, 0.3]})
     res = scv.from_predictions(table, observed="y", predicted="p")
     alone = res.estimate("auroc")
     assert alone.value == 1
     assert np.isnan([alone.lower, alone.upper]).all()
     assert "one positive record" in alone.assumes
-    accurate = result(scheme="loocv").estimate("accuracy", interval="jackknife_logit")
-    assert accurate.value == 1
-    assert np.isnan(accurate.lower)
+    positive = res.estimate("sensitivity")
+    assert positive.value == 1
+    assert np.isnan([positive.lower, positive.upper]).all()
+
+
+@pytest.mark.parametrize("interval", [None, "records", "jackknife_logit"])
+def test_a_share_of_one_has_the_bound_of_its_records(interval):
+    res = result(scheme="stratified_kfold", k=4)
+    sizes = {"accuracy": 24}
+    if interval != "records":
+        sizes |= {"sensitivity": 8, "specificity": 16}
+    for name, size in sizes.items():
+        found = res.estimate(name, interval=interval)
+        assert (found.value, found.upper) == (1, 1)
+        assert found.lower == pytest.approx(stats.beta.ppf(0.025, size, 1))
+        assert found.method == f"exact bound on {size} records"
+        assert found.assumes.endswith(f"all of {size} records are decided right")
+
+
+def test_folds_that_are_all_decided_alike_bound_their_mean():
+    res = result(scheme="montecarlo", repeats=8)
+    found = res.estimate("accuracy", "per_fold")
+    held = res.predictions["row"].nunique()
+    assert (found.value, found.upper) == (1, 1)
+    assert found.lower == pytest.approx(0.025 ** (1 / held))
+
+
+@pytest.mark.parametrize("scheme", [{"k": 5}, {"scheme": "rloocv"}])
+def test_records_that_are_all_decided_alike_bound_both_shares(scheme):
+    """A useless binary marker often leaves the odds of every record on one side."""
+    data = pd.DataFrame({"x": np.arange(60) % 3 == 0, "y": np.arange(60) % 10 < 3})
+    res = scv.cv("y ~ x", data.astype(int), seed=1, **scheme)
+    none, every = (res.estimate(m) for m in ("sensitivity", "specificity"))
+    assert (none.value, none.lower, every.value, every.upper) == (0, 0, 1, 1)
+    # weights at random, but not in many draws, move the odds to the other side
+    assert 1 - 0.025 ** (1 / 18) <= none.upper < 0.4
+    assert 0.6 < every.lower <= 0.025 ** (1 / 42)
+    test = res.test("sensitivity", method="infinitesimal_jackknife", null=0.5)
+    assert 0.99 < test.p_value < 1  # that it is higher
+
+
+def test_clusters_bound_a_share_and_an_external_model_does_not_vary():
+    y = np.repeat([0, 1], 6)
+    table = pd.DataFrame({"y": y, "p": 0.2 + 0.5 * y, "who": np.arange(12) // 2})
+    res = scv.from_predictions(table, observed="y", predicted="p", cluster="who")
+    for name, units in (("accuracy", 6), ("sensitivity", 3)):
+        found = res.estimate(name)
+        assert found.lower == pytest.approx(0.025 ** (1 / units))
+        assert found.method == f"exact bound on {units} clusters"
+        assert "fitted to other records" in found.assumes
 
 
 def test_a_repeat_with_area_one_does_not_invalidate_the_others():

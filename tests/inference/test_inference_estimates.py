@@ -346,11 +346,13 @@ def test_records_are_averaged_over_repeats_once():
 def test_a_perfect_result_has_no_interval_without_width():
     y, split = np.tile([0, 1], 6), np.repeat(np.arange(3), 4)
     scores = make_scores(y, split, np.where(y == 1, 0.9, 0.1))
-    for name in ("accuracy", "brier"):
-        found = make_estimate(scores, METRICS[name], "pooled")
-        assert found.method == "none", name
-        assert found.assumes
-        assert np.isnan([found.lower, found.upper, found.se]).all()
+    found = make_estimate(scores, METRICS["brier"], "pooled")
+    assert found.method == "none"
+    assert found.assumes
+    assert np.isnan([found.lower, found.upper, found.se]).all()
+    share = make_estimate(scores, METRICS["accuracy"], "pooled")
+    assert (share.value, share.upper) == (1.0, 1.0)
+    assert share.lower == pytest.approx(0.025 ** (1 / 12))
     for how in ("pooled", "per_fold"):
         area = make_estimate(scores, METRICS["auroc"], how)
         assert (area.value, area.upper) == (1.0, 1.0)

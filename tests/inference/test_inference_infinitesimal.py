@@ -12,7 +12,8 @@ import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from statsmodels.stats.proportion import proportion_confint
 
 import statcv as scv
@@ -477,6 +478,50 @@ def test_the_limits_count_the_records_the_fits_and_the_pairs(scheme, how, fits):
         assert (default.lower, default.upper) == (made.lower, made.upper)
 
 
+@pytest.mark.parametrize(
+    ("model", "left", "names", "half"),
+    [
+        (scv.models.Neighbors(9), "z", ("rmse", "mae", "r2"), 0.5),
+        (KNeighborsRegressor(9), "z", ("rmse", "mae", "r2"), 0.5),
+        (scv.models.Neighbors(9), "y", ("brier", "accuracy"), 1.0),
+        (DecisionTreeRegressor(max_depth=2), "z", ("rmse", "mae", "r2"), 1.0),
+    ],
+)
+def test_errors_of_neighbors_are_corrected_by_half(model, left, names, half):
+    """A mean of several outcomes hardly depends on one, unlike a class or a tree."""
+    folds = {"scheme": "kfold", "k": 6, "seed": 1}
+    res = scv.cv(f"{left} ~ a + b", simulated(60), model=model, **folds)
+    for name in names:
+        one, given = (
+            res.estimate(name, "pooled", interval=interval).se
+            for interval in ("corrected_influence", "influence")
+        )
+        assert (one / given) ** 2 == pytest.approx(1 + half * 5 / 6), name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("skewed", [False, True])
+def test_errors_of_neighbors_are_covered_without_excess_width(skewed):
+    rows = []
+    for seed in range(200):
+        rng = np.random.default_rng([seed, 20261129])
+        X = rng.uniform(-1.5, 1.5, size=(4080, 3))
+        noise = rng.exponential(size=4080) - 1 if skewed else rng.normal(size=4080)
+        data = pd.DataFrame(X, columns=list("abc"))
+        data["z"] = X @ [0.8, -0.5, 0.0] + 0.8 * noise
+        some, fresh = data[:80], data[80:]
+        model = scv.models.Neighbors(12)
+        res = scv.cv("z ~ a + b + c", some, model=model, seed=seed, metrics="rmse")
+        truth = np.sqrt(np.mean((fresh["z"] - res.predict(fresh)) ** 2))
+        one = res.estimate()
+        rows.append((truth, one.value, one.lower, one.upper))
+    truth, value, lower, upper = np.array(rows).T
+    covered = np.mean((lower <= truth) & (truth <= upper))
+    ratio = (upper - lower).mean() / (2 * np.quantile(np.abs(value - truth), 0.95))
+    assert 0.91 <= covered <= 0.995, covered
+    assert 0.9 <= ratio <= 1.4, ratio
+
+
 @pytest.mark.parametrize("repeats", [1, 3])
 def test_the_weights_of_rebalanced_pairs_are_those_of_a_loop(repeats):
     data = simulated(24)
@@ -538,6 +583,20 @@ def test_linear_predictors_are_standardised_in_the_training_set(scheme, weights)
         spread = np.average((eta[train] - mean) ** 2, weights=shares)
         slow.append((eta[row] - mean) / np.sqrt(spread))
     np.testing.assert_allclose(found, slow, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("scheme", ["kfold", "rloocv"])
+def test_equal_values_of_one_covariate_tie_whatever_fit_predicts_them(scheme):
+    """Otherwise the influences of a binary marker vary as if ties were broken."""
+    data = pd.DataFrame({"y": np.arange(60) % 5 < 2, "x": np.arange(60) % 7 < 3})
+    data.loc[:7, "x"] = data.loc[:7, "y"]
+    res = scv.cv("y ~ x", data.astype(int), scheme=scheme, seed=1)
+    how = res.estimate("auroc").how
+    found = influences(res.scores, AUROC, how)
+    assert len(np.unique(found.ranked[0][2].round(9))) == 2
+    assert added.pair_variation(res.scores, AUROC, how, found) < 1e-12
+    given = scv.metrics.delong(data["y"], data["x"]).se ** 2
+    assert found.given_fits == pytest.approx(given, rel=1e-9)
 
 
 def test_records_that_are_all_predicted_alike_are_0_when_standardised():

@@ -596,15 +596,18 @@ def test_an_interval_without_limits_says_why():
     assert (area.value, area.method) == (1, "none")
     assert area.assumes == "its logit is infinite"
     share = result.optimism_corrected("accuracy", n_boot=20)
-    why = result.estimate("accuracy").assumes
+    assert result.estimate("accuracy").lower < 1
+    assert share.interval.assumes == "its logit is infinite"
+    loss = result.optimism_corrected("matthews", n_boot=20)
+    why = result.estimate("matthews").assumes
     assert "measures no variation" in why
-    assert share.interval.assumes == f"the cross-validated estimate has none: {why}"
+    assert loss.interval.assumes == f"the cross-validated estimate has none: {why}"
     sides = result.optimism_corrected("auroc", n_boot=20, interval="abcloc")
     assert sides.assumes == "its value is the same in every sample"
     given = setup_of("y ~ a", frame(), Logit(C=1.0))
     lacking = shifted(given, AUROC, n_boot=5, interval="cross_validated")
     assert lacking.assumes.endswith("has none: it was not computed")
-    for made in (area, share, sides, lacking):
+    for made in (area, share, loss, sides, lacking):
         assert np.isnan([made.lower, made.upper, made.se]).all()
         assert "Intervals: none for" in str(made)
         assert "CI)" not in str(made)

@@ -242,7 +242,9 @@ def draw(
         elif metric.rank:
             drawn.append(Draws(error, held))
         else:  # a smooth function of the coefficients
-            drawn.append(Draws(_limited(error), held, share=SMOOTH))
+            if metric.reads != "classes":  # whose errors are bounded, and often all 0
+                error = _limited(error)
+            drawn.append(Draws(error, held, share=SMOOTH))
     return drawn
 
 

@@ -1,4 +1,4 @@
-"""Exact bounds for an auROC of exactly 1 or 0."""
+"""Exact bounds for an auROC, or a share of records, of exactly 1 or 0."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from statcv.metrics.areas.placements import (
     limits_at_end,
     pick_disjoint,
 )
+from statcv.words import plural
 
 if TYPE_CHECKING:
     from statcv.inference.intervals.request import IntervalRequest
@@ -35,6 +36,9 @@ REVERSED = (
     "model"
 )
 ASSUMES = "{of}; all of {pairs} pairs that share no {unit} are ranked {side}"
+ALL_ALIKE = "{of}; all of {units} are decided {side}"
+# shares of all records, or of those of one class, by the code of the class
+SHARES = {"accuracy": None, "sensitivity": 1, "specificity": 0}
 
 
 def at_end(metric: Metric, value: float) -> bool:
@@ -43,13 +47,14 @@ def at_end(metric: Metric, value: float) -> bool:
 
 
 def interval_at_end(made: Interval, asked: IntervalRequest) -> Interval:
-    """Return an exact bound if an auROC of 1 or 0 has no other interval.
+    """Return an exact bound if an auROC, or a share, of 1 or 0 has no other interval.
 
     Parameters
     ----------
     made : Interval
-        The interval so far. It is returned unchanged if it has limits, or if the
-        estimate is not an auROC of 1 or 0.
+        The interval so far. It is returned unchanged if the estimate is not 1 or 0, or
+        neither an auROC nor a share of records that are decided right, and for an
+        auROC also if it has limits.
     asked : IntervalRequest
         The estimate.
 
@@ -65,7 +70,7 @@ def interval_at_end(made: Interval, asked: IntervalRequest) -> Interval:
     """
     scores, metric, how, value = asked.scores, asked.metric, asked.how, asked.value
     if not at_end(metric, value):
-        return made
+        return _share_at_end(made, asked)
     if how == "pooled" and _means_rank_wrong(scores, metric):
         if value == 0:
             return replace(Interval.none(OF_FOLDS), name=made.name)
@@ -93,6 +98,45 @@ def interval_at_end(made: Interval, asked: IntervalRequest) -> Interval:
         ),
         pairs=pairs,
     )
+
+
+def _share_at_end(made: Interval, asked: IntervalRequest) -> Interval:
+    """Return at least the exact bound if all records of a share are decided alike."""
+    scores, value = asked.scores, asked.value
+    units = units_of_share(scores, asked.metric)
+    lacking = asked.undefined if asked.how == "pooled" else not asked.has_folds
+    if units < FEWEST or value not in ENDS or lacking:
+        return made
+    # m independent records are all decided right with probability share**m
+    lower, upper = limits_at_end(value, units, asked.level)
+    if not np.isnan(made.lower):  # fits that vary make no interval narrower
+        ends = min(made.lower, lower), max(made.upper, upper)
+        return replace(made, lower=ends[0], upper=ends[1])
+    counted = plural(units, "record" if scores.clusters is None else "cluster")
+    return replace(
+        made,
+        lower=lower,
+        upper=upper,
+        method=f"exact bound on {counted}",
+        assumes=ALL_ALIKE.format(
+            of=OF_OTHERS if scores.external else GIVEN,
+            units=counted,
+            side="right" if value == 1 else "wrong",
+        ),
+    )
+
+
+def units_of_share(scores: Scores, metric: Metric) -> int:
+    """Return of how many records, or clusters, a metric is the share decided right.
+
+    It is 0 for metrics that are not such a share.
+    """
+    if metric.name not in SHARES:
+        return 0
+    row, own = np.unique(scores.row), SHARES[metric.name]
+    if own is not None:
+        row = row[scores.y[row] == own]
+    return len(row if scores.clusters is None else np.unique(scores.clusters[row]))
 
 
 def _means_rank_wrong(scores: Scores, metric: Metric) -> bool:

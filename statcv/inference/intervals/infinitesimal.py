@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from statcv.inference.estimates.draws import SMOOTH
 from statcv.inference.estimates.influences import (
     Influences,
     Units,
@@ -23,7 +24,7 @@ from statcv.inference.estimates.influences import (
 from statcv.inference.estimates.pair_variation import pair_variation
 from statcv.inference.estimates.pairs import NO_PAIRS, is_mirrored
 from statcv.inference.estimates.values import casewise
-from statcv.inference.intervals.at_boundary import at_end
+from statcv.inference.intervals.at_boundary import at_end, units_of_share
 from statcv.inference.intervals.interval import (
     CLUSTERS_ONLY,
     NOTHING,
@@ -107,19 +108,26 @@ def _is_pooled(scores: Scores, metric: Metric, how: str) -> bool:
     return how == "pooled" and (not scores.apart or metric.pools_splits)
 
 
-def shared_training(scores: Scores) -> float:
+def shared_training(scores: Scores, metric: Metric | None = None) -> float:
     """Return by how much folds whose fits share training records vary more.
 
     If the values of two folds have the correlation n_test/n (Nadeau & Bengio 2003), the
     variance of the mean of k folds is 1 + (k - 1)/k times that of independent ones.
+    The errors of neighbours for a continuous outcome vary by half of that more, since
+    a mean of several outcomes hardly depends on one of them.
 
     Parameters
     ----------
     scores : Scores
         The held-out predictions, of splits that partition the records.
+    metric : Metric, optional
+        The metric whose estimate varies, but not its difference between models.
     """
     # 1 + (1 - n_test/n): the covariance of two folds adds to the variance
-    return 2 - len(scores.row) / scores.n_splits / scores.n_held_out
+    more = 1 - len(scores.row) / scores.n_splits / scores.n_held_out
+    of_numbers = metric is not None and metric.reads == "numbers"
+    halved = of_numbers and scores.by_neighbors
+    return 1 + (SMOOTH if halved else 1.0) * more
 
 
 def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Interval:
@@ -183,6 +191,11 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
         # a fit that decides all records alike has 0 or 1 there, so that fits vary
         if metric.name in OF_ONE_CLASS:
             constant = [one - moved.given for one in variances]
+    elif not spread and (units := units_of_share(scores, metric)):
+        # a share of 0 or 1 of the records varies as Laplace's 1 / (m + 2) does
+        wrong = 1 / (units + 2)
+        scale, constant, own = "wilson", variances, wrong * (1 - wrong)
+        spread, variances = own, [one + own / units for one in variances]
 
     def limits(one: float, fixed: float) -> tuple[float, float]:
         # the variance of a share depends on it, so that Wilson's limits are not even
@@ -288,7 +301,7 @@ def _variation(
         # influences leave out what two records do together
         known += pair_variation(scores, metric, how, found)
     if fits == "correlated":
-        known *= shared_training(scores)
+        known *= shared_training(scores, metric)
     if metric.rank and metric.pairs is None:
         known += found.of_shares  # shares do not depend on the fits
     excess, below, above = 0.0, 0.0, _of_unseen_errors(scores, metric, found.units)

@@ -26,7 +26,7 @@ from statcv.inference.estimates.estimate import estimate as make_estimate
 from statcv.inference.estimates.influences import Influences, influences_on
 from statcv.inference.estimates.pair_variation import variation_of_difference
 from statcv.inference.estimates.values import share_by_record, values_by_split
-from statcv.inference.intervals.infinitesimal import shared_training
+from statcv.inference.intervals.infinitesimal import OF_ONE_CLASS, shared_training
 from statcv.inference.meta.rubin import COLUMNS, Imputed, Rubin, rubin
 from statcv.inference.paired.delong import paired_delong
 from statcv.inference.paired.methods import (
@@ -100,6 +100,10 @@ CHOSEN_ALIKE = (
     "training sets of nearly all records choose nearly the same terms, so that the "
     "choice counts too little, and p may be too small; in simulations, ten folds kept "
     "the level"
+)
+OF_DECISIONS = (
+    "a fit that finds more records positive gains sensitivity and loses specificity, "
+    "which is not counted, so that p may be too small with few records"
 )
 AGAINST_NULL = (
     "a comparison with the model without predictors is a test of skill; result.test() "
@@ -236,6 +240,8 @@ class Contrasts(Printed):
         if alike and both_have and self.method.name in BY_INFLUENCE:
             caveats.append(CHOSEN_ALIKE)
         refits = [r.learner.capabilities.refits for r in self.results.values()]
+        if self.metric.name in OF_ONE_CLASS and self.method.name == CORRECTED:
+            caveats.append(OF_DECISIONS)
         if against_null(self.results, self.reference) and all(refits):
             caveats.append(AGAINST_NULL)
         return list(dict.fromkeys(caveats))

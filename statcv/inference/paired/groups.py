@@ -211,7 +211,7 @@ def _covariance(first: Group, second: Group, metric: Metric, units: int) -> floa
     if of_fits and draws[0] is not None and draws[1] is not None:
         shared += draws[0].shared(draws[1])
     if CORRECTED in methods:
-        factor *= max(shared_training(group.scores) for group in (first, second))
+        factor *= max(shared_training(one.scores, metric) for one in (first, second))
     return factor * shared * _rescaled(first, name) * _rescaled(second, name)
 
 

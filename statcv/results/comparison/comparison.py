@@ -131,7 +131,7 @@ class Comparison(Exports):
     >>> both.table[["estimate", "lower"]].round(3)
           estimate  lower
     full     0.833  0.566
-    less     0.767  0.450
+    less     0.767  0.454
     """
 
     results: Mapping[str, Refittable]
@@ -195,7 +195,7 @@ class Comparison(Exports):
         >>> both = scv.compare(full=res, less=res.update(". ~ . - PSI"))
         >>> both.differences[["difference", "p"]].round(3)
            difference      p
-        0      -0.067  0.552
+        0      -0.067  0.546
         """
         return self.contrasts.differences
 

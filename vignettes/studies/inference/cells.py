@@ -221,6 +221,8 @@ def cells() -> list[Cell]:
                     few = scheme == "stratified_kfold" and "large" not in population
                     if few or model != "forest":
                         made.append(Cell(question, population, model, scheme))
+        if "markers" in population:
+            made.append(Cell("equal", population, "ridge", "rloocv"))
     return made + _of_times()
 
 

@@ -179,6 +179,8 @@ def _differences(cell: Cell, data: pd.DataFrame, number: int) -> list[dict[str, 
     if cell.model in CHOOSING:
         given = "corrected_influence"
         tests += [("brier", "default", None, None), ("auroc", given, None, given)]
+    elif cell.scheme == "rloocv":
+        tests = tests[:1]
     elif cell.model not in SLOW and cell.shape.n <= LARGEST:
         tests.append(("auroc", "corrected_jackknife", None, "corrected_jackknife"))
     rows = []

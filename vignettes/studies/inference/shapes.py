@@ -300,6 +300,7 @@ COMPARED = {
     "normal, large": Shape(400, _exchangeable(_normal, 0.35)),
     "exponential, large": Shape(400, _exchangeable(_exponential, 0.35)),
     "few": Shape(40, _exchangeable(_normal)),
+    "two useless markers, few": Shape(40, _two_markers),
     "two useless markers": Shape(80, _two_markers),
     "two useless markers, large": Shape(300, _two_markers),
 }
