@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from statcv.arguments import metric_answer
 from statcv.errors import ArgumentTypeError, MetricError, reason, suggestion
 from statcv.metrics.classification.classwise import (
     columns,
@@ -26,6 +25,7 @@ from statcv.metrics.influence.table import influence_on_mean
 from statcv.metrics.inputs import Bools, Floats, one_of, real_array, same_length
 from statcv.metrics.metric import Metric
 from statcv.metrics.registry import METRICS
+from statcv.vocabulary import metric_answer
 from statcv.words import plural
 
 _PASSED = {

@@ -7,12 +7,12 @@ from copy import copy
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from statcv.arguments import OF_PREDICTIONS, refuse_unknown
 from statcv.errors import ArgumentTypeError, CheckpointWarning, MetricError, Noted
 from statcv.formula import Formula, Outcome
 from statcv.metrics import Metric, get_metric
 from statcv.metrics.named import named_metrics, usual_metrics
 from statcv.tables import Printed
+from statcv.vocabulary import OF_PREDICTIONS, refuse_unknown
 
 Result = TypeVar("Result")
 Own = TypeVar("Own")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from statcv.arguments import check_types, refuse_words_of_compare, resolve_seed
+from statcv.arguments import check_types, resolve_seed
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -35,6 +35,7 @@ from statcv.results.comparison.pooled_comparison import compare_pooled
 from statcv.results.pooling import Pooled
 from statcv.results.result import CVResult
 from statcv.verbs.cv_call import CV_NAMES, CVCall
+from statcv.vocabulary import refuse_words_of_compare
 
 Scope = Mapping[str, Any]
 

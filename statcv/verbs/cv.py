@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from statcv.arguments import refuse_unknown
 from statcv.formula import caller_scope
 from statcv.results.result import CVResult
 from statcv.verbs import argument_types
 from statcv.verbs.cv_call import CV_NAMES, CVCall
+from statcv.vocabulary import refuse_unknown
 
 
 def cv(

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from statcv import errors, models
-from statcv.arguments import check_types, one_of, refuse_unknown, resolve_seed
+from statcv.arguments import check_types, one_of, resolve_seed
 from statcv.engine import (
     Setup,
     kept_seed,
@@ -43,6 +43,7 @@ from statcv.results.wording.bias_warning import warn_of_bias, warn_of_longer_tim
 from statcv.tables import Printed
 from statcv.verbs import argument_types
 from statcv.verbs.fold_plan import warn_of_missing
+from statcv.vocabulary import refuse_unknown
 from statcv.words import joined
 
 

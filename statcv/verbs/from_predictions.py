@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import OF_PREDICTIONS, check_types, refuse_unknown, resolve_seed
+from statcv.arguments import check_types, resolve_seed
 from statcv.errors import ArgumentError, ArgumentTypeError, DataError
 from statcv.folds import FoldPlan, Ragged, Response, Strata
 from statcv.formula import Design, as_frame, outcome_columns
@@ -25,6 +25,7 @@ from statcv.verbs.predicted_elsewhere import (
     held_out,
     threshold_of,
 )
+from statcv.vocabulary import OF_PREDICTIONS, refuse_unknown
 from statcv.words import plural
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pandas as pd
 
-from statcv.arguments import refuse_unknown
 from statcv.errors import ArgumentError, ArgumentTypeError, MissingPackageError, reason
 from statcv.results.writing.writers import Document, Row, visible, written
+from statcv.vocabulary import refuse_unknown
 
 WIDTH = 79
 MAX_NAME = 40  # characters of the name of a row in plain text
