@@ -244,6 +244,11 @@ class DrawnRecords:
     how: str
     risks: RisksBy | None = None
 
+    @property
+    def by_time(self) -> str:
+        """The end of a title that names the horizon, if there is one."""
+        return f" at {self.risks.horizon:g}" if self.risks else ""
+
 
 def records_of(
     result: Readable,
@@ -300,6 +305,14 @@ def records_of(
     clusters = None if scores.clusters is None else scores.clusters[row]
     y = np.asarray(scores.y[row], dtype=np.int64)
     return DrawnRecords(y, predicted, clusters, how_averaged(scores))
+
+
+def risks_of(
+    named: Mapping[str, Readable], picture: str, at: float | None
+) -> dict[str, DrawnRecords]:
+    """Return the records of results whose predictions are risks, by name."""
+    known: dict[str, Any] = {"probabilities": True, "timed": True, "at": at}
+    return {name: records_of(one, picture, **known) for name, one in named.items()}
 
 
 def timed_records(result: Readable, horizon: float | None = None) -> DrawnRecords:

@@ -408,9 +408,8 @@ def _set_limits(ax: Axes, middle: float, n: int) -> None:
 
 def _said(correlations: list[float]) -> str:
     """Return the text of one correlation, or of the range of several."""
-    known = [value for value in correlations if not np.isnan(value)]
+    known = [f"{value:.2f}" for value in sorted(correlations) if not np.isnan(value)]
     if not known:
         return "the training means are all equal"
-    low, high = (f"{end:.2f}".replace("-", "−") for end in (min(known), max(known)))
-    said = low if low == high else f"{low} to {high}"
+    said = " to ".join(dict.fromkeys([known[0], known[-1]])).replace("-", "−")
     return f"r = {said} over held-out records"

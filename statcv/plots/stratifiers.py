@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -33,28 +33,8 @@ LEAST = 5  # least number of data points for a correlation
 UNMEASURED = "Stratifiers, bias not measured"
 
 
-class Biases(Protocol):
-    """The bias from stratifiers, as the plot reads it."""
-
-    @property
-    def ranking(self) -> pd.DataFrame:
-        """One row per candidate: candidate, folds, in_model, importance etc."""
-
-    @property
-    def measured(self) -> pd.DataFrame | None:
-        """One row per candidate: ratio, ratio_lower, ratio_upper."""
-
-    @property
-    def metric(self) -> str:
-        """The label of the metric."""
-
-    @property
-    def level(self) -> float:
-        """The confidence level of the intervals."""
-
-
 def plot_stratifier_bias(
-    result: Biases, ax: Axes | None = None, *, against: str = "importance"
+    result: Any, ax: Axes | None = None, *, against: str = "importance"
 ) -> Axes:
     """Draw the ratio of stratified to unbiased estimate, ranked by importance.
 
@@ -137,7 +117,7 @@ def _short(value: float) -> str:
     return "–" if np.isnan(value) else f"{value:.2g}".replace("-", "−")
 
 
-def _joined(result: Biases, against: str) -> tuple[pd.DataFrame, str]:
+def _joined(result: Any, against: str) -> tuple[pd.DataFrame, str]:
     """Return what is drawn, with its limits, and the label of the vertical axis."""
     ranking, measured = result.ranking.set_index("candidate"), result.measured
     known = ranking.select_dtypes("number").columns.tolist()
@@ -182,7 +162,5 @@ def _correlations(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
 
     pearson = np.corrcoef(x, y)[0, 1]
     spearman = np.corrcoef(rankdata(x), rankdata(y))[0, 1]
-    return (
-        f"Pearson r = {written(pearson, 2)}, Spearman r = {written(spearman, 2)} "
-        f"({len(x)})"
-    )
+    said = f"Pearson r = {written(pearson, 2)}, Spearman r = {written(spearman, 2)}"
+    return f"{said} ({len(x)})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -225,10 +225,8 @@ def in_three_lines(found: StratifierBias) -> str:
     said = f"{setting.design.formula.text}: {setting.model.label}; {_records(setting)}"
     worst, least = str(table["candidate"].iloc[0]), found.least
     if found.measured is not None:
-        cost = found.measured["bias"] * -setting.sign
-        worst = str(
-            found.measured["candidate"].iloc[int(cost.fillna(-np.inf).argmax())]
-        )
+        cost = (found.measured["bias"] * -setting.sign).fillna(-np.inf)
+        worst = str(found.measured["candidate"].iloc[int(cost.argmax())])
     names = dict.fromkeys([worst, least])
     last = "; ".join(f"{name} {_in_brief(found, name)}" for name in names)
     if found.measured is None and not predicts(setting, found.importance):
@@ -281,7 +279,7 @@ def _unbiased(found: StratifierBias) -> str:
 
 def summarise(found: StratifierBias, notes: bool) -> Summary:
     """Return the summary of the biases of stratifiers, with all notes or the first."""
-    setting = found.setting
+    setting, outcome = found.setting, found.setting.design.outcome
     told, more = shown_notes([*_notes_on(found)], notes, ROOM)
     tables = {"Ranking": found.ranking.set_index("candidate")}
     caption = f"Loss in {found.unit}, predicted before any fit on a candidate's folds"
@@ -292,18 +290,14 @@ def summarise(found: StratifierBias, notes: bool) -> Summary:
         shown[caption] = _measured(found, found.measured)
     duplicates = "none known"
     if setting.duplicates is not None:
-        many = setting.design.n - setting.distinct
-        by = "" if setting.duplicates.label == RECORD else "equal "
-        label = setting.duplicates.label
+        many, label = setting.design.n - setting.distinct, setting.duplicates.label
+        by = "equal " * (label != RECORD)
         duplicates = f"{plural(many, 'record')} beyond the first ({by}{label})"
     return Summary(
         title=f"Stratifiers for {setting.design.formula.text}",
         facts=(
             ("model", setting.model.label),
-            (
-                "outcome",
-                f"{setting.design.outcome.name}: {setting.design.outcome.describe()}",
-            ),
+            ("outcome", f"{outcome.name}: {outcome.describe()}"),
             ("records", _records(setting)),
             ("duplicates", duplicates),
             ("unbiased", _unbiased(found)),
@@ -326,39 +320,29 @@ def _ranking(found: StratifierBias) -> pd.DataFrame:
         "auROC of folds": [number(v, 0.01) for v in table["heterogeneity"]],
     }
     if table["duplicates_split"].notna().any():
-        columns["duplicates split"] = [
-            f"{value:.0f}" for value in table["duplicates_split"]
-        ]
+        columns["duplicates split"] = table["duplicates_split"].map("{:.0f}".format)
     return pd.DataFrame(columns, index=table["candidate"].rename(None))
 
 
 def _measured(found: StratifierBias, table: pd.DataFrame) -> pd.DataFrame:
-    widths = table["upper"] - table["lower"]
-    bias = [
-        number(value, shown_to(width, found.setting))
-        for value, width in zip(table["bias"], widths, strict=True)
-    ]
-    level, limits = percent(found.level), _ranges(found, table)
-    shown = pd.DataFrame(
-        {
-            "estimate": [number(v) for v in table["estimate"]],
-            f"bias ({level} CI over folds)": [
-                one if two == "–" else f"{one} ({two})"
-                for one, two in zip(bias, limits, strict=True)
-            ],
-            f"{level} CI over records": _ranges(found, table, "records_"),
-        }
-    )
-    return shown.set_axis(table["candidate"].rename(None))
+    level, each = percent(found.level), table.to_dict("records")
+    over_folds = [_range(row, found.setting) for row in each]
+    widths = [shown_to(row["upper"] - row["lower"], found.setting) for row in each]
+    bias = list(map(number, table["bias"], widths))
+    shown = {
+        "estimate": list(map(number, table["estimate"])),
+        f"bias ({level} CI over folds)": [
+            one if two == "–" else f"{one} ({two})"
+            for one, two in zip(bias, over_folds, strict=True)
+        ],
+        f"{level} CI over records": [
+            _range(row, found.setting, "records_") for row in each
+        ],
+    }
+    return pd.DataFrame(shown, index=table["candidate"].rename(None))
 
 
-def _ranges(found: StratifierBias, table: pd.DataFrame, of: str = "") -> list[str]:
-    limits = zip(table[f"{of}lower"], table[f"{of}upper"], strict=True)
-    return [
-        "–"
-        if np.isnan(low)
-        else " to ".join(
-            number(one, shown_to(high - low, found.setting)) for one in (low, high)
-        )
-        for low, high in limits
-    ]
+def _range(row: Mapping[Any, Any], setting: Setting, of: str = "") -> str:
+    low, high = row[f"{of}lower"], row[f"{of}upper"]
+    digits = shown_to(high - low, setting)
+    return "–" if np.isnan(low) else f"{number(low, digits)} to {number(high, digits)}"

@@ -136,10 +136,9 @@ def every_candidate(
 
 
 def _each_once(candidates: list[CandidateStratifier]) -> list[CandidateStratifier]:
-    names = [candidate.name for candidate in candidates]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise errors.ArgumentError(f"the candidate {twice[0]!r} is given twice.")
+    names = pd.Series([candidate.name for candidate in candidates])
+    for name in names[names.duplicated(keep=False)]:
+        raise errors.ArgumentError(f"the candidate {name!r} is given twice.")
     return candidates
 
 
@@ -148,9 +147,8 @@ def _read(
 ) -> list[CandidateStratifier]:
     columns = item.columns if isinstance(item, Stratifier) else item
     named = [columns] if isinstance(columns, str) else columns
-    if not isinstance(named, (list, tuple)) or not all(
-        isinstance(name, str) for name in named
-    ):
+    listed = isinstance(named, (list, tuple))
+    if not (listed and all(isinstance(name, str) for name in named)):
         raise errors.ArgumentTypeError(
             "a candidate must be the name of a column, a list of names, or a "
             f"stratifier, not {item!r}."

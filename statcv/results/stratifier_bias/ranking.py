@@ -432,10 +432,8 @@ def _losses(
 ) -> dict[str, float]:
     """Return the losses of the metric when records are altered."""
     used = bool(used_columns(setting, candidate))
-    clamp, permutation = (
-        _mean_loss(setting, found, each, how) for each in (clamped, permuted)
-    )
-    permutation = permutation if used else 0.0
+    clamp = _mean_loss(setting, found, clamped, how)
+    permutation = _mean_loss(setting, found, permuted, how) if used else 0.0
     predicted = np.maximum(clamp, 0.0)
     if setting.metric == MEASURED_IN and candidate.one_bin:
         predicted = predicted_drop(clamp, permutation)
@@ -453,9 +451,11 @@ def _losses(
 def _mean_loss(
     setting: Setting, found: AlteredScores, which: Sequence[Alteration], how: str
 ) -> float:
+    if not which:
+        return np.nan
     before = mean_value(found.scores, setting.metric, how)
     after = [mean_value(found.altered[one], setting.metric, how) for one in which]
-    return float(np.mean([setting.drop(before, one) for one in after] or np.nan))
+    return float(np.mean(setting.drop(before, np.array(after))))
 
 
 def _row(
