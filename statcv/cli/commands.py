@@ -21,7 +21,7 @@ from statcv.results.comparison.comparison import make_comparison
 from statcv.results.result import CVResult
 from statcv.results.writing.styles import check_style
 from statcv.tables import column, row_digits
-from statcv.verbs.cv_call import CVCall
+from statcv.verbs.cv import CVCall
 from statcv.verbs.from_predictions import from_predictions
 from statcv.words import percent
 

@@ -20,14 +20,14 @@ from statcv.results.comparison.comparison import (
 from statcv.results.comparison.likelihood_ratio import ANOTHER_QUESTION, LikelihoodRatio
 from statcv.results.refits import LONG, duration, seconds_once
 from statcv.results.refittable import Refittable
-from statcv.results.summary import Summary
+from statcv.results.summary import Summarised, Summary
 from statcv.tables import Table, shown_frame
 
 FULL = "<none>"  # R's name of the row in which nothing is dropped
 
 
-@dataclass(frozen=True, eq=False)
-class Drop1:
+@dataclass(frozen=True, eq=False, repr=False)
+class Drop1(Summarised):
     """The loss of performance without each term; ``print`` shows one row per term.
 
     Attributes
@@ -117,12 +117,6 @@ class Drop1:
             shown={self._caption: body.replace("–", "")},
             notes=notes,
         )
-
-    def __repr__(self) -> str:
-        return str(self.summary())
-
-    def _repr_html_(self) -> str:
-        return self.summary().to_html()
 
 
 def drop1(

@@ -24,7 +24,7 @@ from statcv.inference.meta.rubin import COLUMNS, Imputed, rubin
 from statcv.metrics import Metric
 from statcv.results.by_group import in_groups
 from statcv.results.comparison.likelihood_ratio import why_no_likelihood
-from statcv.results.summary import Summary, first_of
+from statcv.results.summary import Summarised, Summary, first_of
 from statcv.results.tidy import standard_errors
 from statcv.results.wording.in_words import first_that_fits
 from statcv.results.writing.export import Exports, PaperTable
@@ -46,7 +46,7 @@ SAME = "All imputations give the same estimates: what was missing changes nothin
 
 
 @dataclass(frozen=True, eq=False)
-class Pooled(Exports):
+class Pooled(Exports, Summarised):
     """Results over imputed data sets, pooled by Rubin's rules.
 
     It is returned by :func:`statcv.pool`.
@@ -284,9 +284,6 @@ class Pooled(Exports):
 
         check_path(path)
         return write_report(pooled_report(self, level), path)
-
-    def _repr_html_(self) -> str:
-        return self.summary()._repr_html_()
 
 
 # ---- metrics, of all records or by group ----

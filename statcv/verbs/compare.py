@@ -34,7 +34,7 @@ from statcv.results.comparison.comparison import Comparison, make_comparison
 from statcv.results.comparison.pooled_comparison import compare_pooled
 from statcv.results.pooling import Pooled
 from statcv.results.result import CVResult
-from statcv.verbs.cv_call import CV_NAMES, CVCall
+from statcv.verbs.cv import CV_NAMES, CVCall
 from statcv.vocabulary import refuse_words_of_compare
 
 Scope = Mapping[str, Any]

@@ -104,16 +104,14 @@ def design_of(
             levels.sort()
     values = records[observed].to_numpy(dtype=object)
     codes = pd.Index(levels, dtype=object).get_indexer(pd.Index(values, dtype=object))
-    if (codes < 0).any():
-        lacking = values[codes < 0][0]
-        raise errors.ArgumentError(
-            f"predicted= does not name a column for {lacking!r}."
-        )
-    known = outcome.ordered
-    classes = formula.Outcome(
-        observed, "multiclass", codes, tuple(levels), ordered=known
-    )
-    return replace(design, outcome=classes)
+    for lacking in values[codes < 0]:
+        raise _lacks(lacking)
+    of = observed, "multiclass", codes, tuple(levels)
+    return replace(design, outcome=formula.Outcome(*of, ordered=outcome.ordered))
+
+
+def _lacks(level: object) -> errors.ArgumentError:
+    return errors.ArgumentError(f"predicted= does not name a column for {level!r}.")
 
 
 def held_out(
@@ -157,8 +155,7 @@ def held_out(
                 "1, by rounding, and were corrected.",
                 errors.PrecisionWarning,
             )
-    none = np.empty(0, dtype=np.intp)
-    fits = plan.n_fits
+    none, fits = np.empty(0, dtype=np.intp), plan.n_fits
     return Held(
         fit=plan.tests.owners,
         row=plan.tests.values.astype(np.intp),
@@ -232,11 +229,9 @@ def _predicted_columns(predicted: Any, levels: tuple[Any, ...], kind: str) -> li
         own = [predicted[LINEAR]] if LINEAR in predicted else []
         return [*own, *(predicted[at] for at in sorted(_horizons(predicted)))]
     if isinstance(predicted, Mapping):
-        lacking = [level for level in levels if level not in predicted]
-        if lacking:
-            raise errors.ArgumentError(
-                f"predicted= does not name a column for {lacking[0]!r}."
-            )
+        for level in levels:
+            if level not in predicted:
+                raise _lacks(level)
         predicted = [predicted[level] for level in levels]
         if kind == "binary":
             predicted = predicted[1:]

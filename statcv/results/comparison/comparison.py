@@ -33,7 +33,7 @@ from statcv.models import Mean, resolve_model
 from statcv.models.selection import chooses_terms
 from statcv.results.comparison.likelihood_ratio import LikelihoodRatio, likelihood_ratio
 from statcv.results.refittable import Refittable
-from statcv.results.summary import Summary
+from statcv.results.summary import Summarised, Summary
 from statcv.results.wording.in_words import (
     events_in_words,
     first_that_fits,
@@ -106,7 +106,7 @@ class CompareCall(Printed):
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(Exports):
+class Comparison(Exports, Summarised):
     """Pairwise comparisons of results for the same records.
 
     It is returned by :func:`statcv.compare`.
@@ -289,9 +289,6 @@ class Comparison(Exports):
 
     def __repr__(self) -> str:
         return short_comparison(self)
-
-    def _repr_html_(self) -> str:
-        return self.summary()._repr_html_()
 
     def plot(
         self, kind: str | None = None, ax: Axes | None = None, **options: Any
