@@ -39,12 +39,12 @@ def events(res: Cited) -> Said | None:
 
 def horizons(res: Cited) -> Prose:
     """Return the times by which risk is predicted, after a word; empty without any."""
-    each = [said(time, "g") for time in res.design.outcome.horizons]
-    words: Prose = ()
-    for place, time in enumerate(each):
-        before = " by " if not place else " and " if place == len(each) - 1 else ", "
-        words += (before, time)
-    return words
+    words: list[str | Said] = []
+    for time in res.design.outcome.horizons:
+        words += [", " if words else " by ", said(time, "g")]
+    if len(words) > 2:
+        words[-2] = " and "
+    return tuple(words)
 
 
 def censoring(res: Cited) -> Prose:
@@ -255,8 +255,8 @@ def heterogeneity_table(found: Cited) -> parts.ReportTable:
     return parts.named_values("Heterogeneity, by random effects", first, *rows)
 
 
-def session(seed: Said | None) -> parts.ReportTable:
-    """Return the versions of Python and the packages, and the seed."""
+def session(seed: Said | None, code: tuple[str, ...] = ()) -> parts.Section:
+    """Return the versions of Python and packages, the seed, and the code to replay."""
     rows: list[tuple[parts.Words, parts.Words]] = [
         ("Python", Said(platform.python_version(), "platform.python_version()"))
     ]
@@ -264,4 +264,5 @@ def session(seed: Said | None) -> parts.ReportTable:
         rows.append((name, Said(version, f"importlib.metadata.version({name!r})")))
     if seed is not None:
         rows.append(("seed", seed))
-    return parts.named_values("Session", *rows)
+    title, table = "Session" + " and replay" * bool(code), parts.named_values
+    return parts.Section(title, tables=(table("Session", *rows),), code=code)

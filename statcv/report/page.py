@@ -158,18 +158,11 @@ def _plain_settings() -> Iterator[None]:
 
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update(
-            {
-                "svg.hashsalt": SALT,
-                "svg.fonttype": "path",
-                "text.parse_math": False,
-                "text.usetex": False,
-                "axes.unicode_minus": True,
-            }
-        )
-        warnings.filterwarnings("ignore", message="Glyph")
-        warnings.filterwarnings("ignore", message="constrained_layout not applied")
-        warnings.filterwarnings("ignore", message="Matplotlib currently does not")
+        settings: Any = dict.fromkeys(("text.parse_math", "text.usetex"), False)
+        settings |= {"svg.hashsalt": SALT, "svg.fonttype": "path"}
+        matplotlib.rcParams.update({**settings, "axes.unicode_minus": True})
+        said = "Glyph|constrained_layout not applied|Matplotlib currently does not"
+        warnings.filterwarnings("ignore", message=said)
         yield
 
 
@@ -187,7 +180,7 @@ def draw(picture: Picture, form: str) -> bytes:
     with _plain_settings():
         figure = Figure(figsize=SIZE, layout="constrained", facecolor="white")
         FigureCanvasAgg(figure)
-        picture.draw(figure.subplots())
+        picture.draw(ax=figure.subplots())
         written = BytesIO()
         unnamed: dict[str, Any] = {"svg": {"Date": None, "Creator": None}}
         metadata = unnamed.get(form, {"Software": None})
