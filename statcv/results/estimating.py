@@ -120,16 +120,13 @@ def estimate(
         bare = inference.make_estimate(result.scores, metric, how, level)
         if (metric, bare.how) not in result.refits.jackknives:
             warn_of_interval(result, interval)
-        asked = IntervalRequest(
-            result.scores,
-            metric,
-            bare.how,
-            level,
-            running.seed,
-            setup=result.refits.setup_for(metric),
-            kept=result.refits.jackknives,
-            running=running.processes,
-        )
+        kept: dict[str, Any] = {
+            "setup": result.refits.setup_for(metric),
+            "kept": result.refits.jackknives,
+            "running": running.processes,
+        }
+        about = result.scores, metric, bare.how, level, running.seed
+        asked = IntervalRequest(*about, **kept)
         made = replace(inference.INTERVALS[interval].make(asked), name=interval)
         found = bare.with_interval(lambda: made)
     else:
@@ -194,14 +191,9 @@ def jackknife(
     _check_refits(result, "the jackknife")
     if (metric, way) not in result.refits.jackknives:
         warn_of_interval(result, "jackknife")
-    found = keep_jackknife(
-        result.refits.setup_for(metric),
-        result.scores,
-        metric,
-        way,
-        result.refits.jackknives,
-        **running.processes,
-    )
+    kept, setup = result.refits.jackknives, result.refits.setup_for(metric)
+    about = setup, result.scores, metric, way, kept
+    found = keep_jackknife(*about, **running.processes)
     if isinstance(found, str):
         raise MetricError(f"{metric.label} has no jackknife: {found}.")
     return found

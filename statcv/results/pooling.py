@@ -173,10 +173,7 @@ class Pooled(Exports, Summarised):
                 "first; give columns of text the same levels in all of them."
             )
         values = np.array([one.to_numpy(dtype=float) for one in every])
-        errors = [
-            standard_errors(one, row)
-            for one, row in zip(self.imputations, values, strict=True)
-        ]
+        errors = list(map(standard_errors, self.imputations, values))
         if whys := [why for _, _, why in errors if why]:
             warn(
                 f"the coefficients of {len(whys)} of {len(every)} imputations have no "
@@ -192,14 +189,13 @@ class Pooled(Exports, Summarised):
         for term, value, se in zip(terms, values.T, ses.T, strict=True):
             one = rubin(value, se, df)
             t = one.tested(level)
-            row = {"term": term, "estimate": one.estimate, "std.error": one.se}
-            row |= {"statistic": t.statistic, "df": one.df, "p.value": t.p_value}
-            rows.append(
-                row | {"conf.low": t.lower, "conf.high": t.upper, "fmi": one.fmi}
-            )
+            tested = t.statistic, one.df, t.p_value, t.lower, t.upper
+            rows.append((term, one.estimate, one.se, *tested, one.fmi))
+        names = ["term", "estimate", "std.error", "statistic", "df", "p.value"]
+        names += ["conf.low", "conf.high", "fmi"]
         seen = ("term", "estimate", "p.value", "df", "fmi")
         return Table(
-            pd.DataFrame(rows),
+            pd.DataFrame(rows, columns=names),
             f"Coefficients over {len(every)} imputations, by Rubin's rules",
             {one: one.partition(".")[0] for one in seen},
             limits={"estimate": ("conf.low", "conf.high")},

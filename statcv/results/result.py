@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv import arguments, inference
+from statcv import inference
 from statcv.engine import Held, Setup
 from statcv.errors import ArgumentTypeError, CoefficientError, NotTunedError
 from statcv.folds import FoldPlan
@@ -44,6 +44,7 @@ from statcv.results.wording.in_words import lines_in_words, rows_in_words, short
 from statcv.results.writing.export import Exports, PaperTable
 from statcv.sensitivity import Sensitivity
 from statcv.tables import Table, Values, labels_of
+from statcv.vocabulary import attribute_error
 
 UNCHANGED = object()
 
@@ -97,7 +98,7 @@ class CVResult(Exports):
             """Say what is offered in place of a word of R or scikit-learn."""
             if hasattr(type(self), name):  # a property that raised an AttributeError
                 return object.__getattribute__(self, name)
-            raise arguments.attribute_error("a result", name, dir(type(self)))
+            raise attribute_error("a result", name, dir(type(self)))
 
     @property
     def metric_names(self) -> tuple[str, ...]:

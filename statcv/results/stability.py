@@ -64,9 +64,8 @@ def bootstrapped(
     resampling = Resampling(setup, study)
     times, _ = resampling.samples(range(n_boot))
     with progress_bar(n_boot, running.progress, "fit") as bar:
-        numbers, jobs = np.arange(n_boot), running.n_jobs
-        fits = resampling.fits(times, numbers, jobs, bar, design)
-        made = [one.predicted for _, one in fits]
+        given = times, np.arange(n_boot), running.n_jobs, bar, design
+        made = [one.predicted for _, one in resampling.fits(*given)]
     missing = n_boot - sum(map(len, made))
     said = f"{missing} of {n_boot} bootstrap samples have too few records of a class."
     if not made:
@@ -148,10 +147,9 @@ class Stability:
     def given(self) -> dict[str, Any]:
         """The arguments of the call that gives it, by name."""
         drawn = {"n_boot": self.n_boot, "seed": self.running.seed}
-        more = {
-            name: getattr(self, name) for name in ("threshold", "level", "by", "at")
-        }
-        known = {name: one for name, one in more.items() if one is not None}
+        names = ("threshold", "level", "by", "at")
+        given = {name: getattr(self, name) for name in names}
+        known = {name: one for name, one in given.items() if one is not None}
         return ({"from_folds": True} if self.n_boot is None else drawn) | known
 
     @cached_property

@@ -68,9 +68,8 @@ def pairs_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:
     if design.outcome.kind != "multiclass":
         for name, made in _named_predictions(design.outcome, left.predicted).items():
             table[name], table[f"{name}_partner"] = made[one], made[two]
-    return Table(
-        table, "Pairs of records with different outcomes, predicted by one fit"
-    )
+    caption = "Pairs of records with different outcomes, predicted by one fit"
+    return Table(table, caption)
 
 
 def folds_table(design: Design, plan: FoldPlan, held: Held) -> pd.DataFrame:
@@ -90,9 +89,8 @@ def folds_table(design: Design, plan: FoldPlan, held: Held) -> pd.DataFrame:
         separated=held.separated,
         seconds=held.seconds,
     )
-    return Table(
-        table, "Fits, with the numbers of records that they train and hold out"
-    )
+    caption = "Fits, with the numbers of records that they train and hold out"
+    return Table(table, caption)
 
 
 def learning_table(plan: FoldPlan, held: Held) -> pd.DataFrame:
@@ -108,24 +106,17 @@ def learning_table(plan: FoldPlan, held: Held) -> pd.DataFrame:
             "the model recorded no learning curves; models.XGBoost(curves=True) "
             "records them."
         )
+    names = ["fit", "metric", "round", "training", "held_out"]
     parts = [
-        pd.DataFrame(
-            {
-                "fit": fit + 1,
-                "metric": metric,
-                "round": np.arange(1, len(values) + 1),
-                "training": values[:, 0],
-                "held_out": values[:, 1],
-            }
-        )
-        for fit, curves in enumerate(held.curves)
+        pd.DataFrame(values, columns=names[3:]).assign(fit=fit, metric=metric)
+        for fit, curves in enumerate(held.curves, start=1)
         for metric, values in curves.items()
     ]
-    table = pd.concat(parts, ignore_index=True)
-    names = fit_names(plan).iloc[table["fit"] - 1].reset_index(drop=True)
-    return Table(
-        pd.concat([names, table], axis=1), "Metric after each round of boosting"
-    )
+    table = pd.concat(parts).rename_axis("round").reset_index()[names]
+    table["round"] += 1
+    of_fits = fit_names(plan).iloc[table["fit"] - 1].reset_index(drop=True)
+    made = pd.concat([of_fits, table], axis=1)
+    return Table(made, "Metric after each round of boosting")
 
 
 # ---- metrics ----
@@ -196,11 +187,9 @@ def metrics_table(result: Refittable, level: float) -> pd.DataFrame:
     for metric, headline, plain in zip(
         metrics, headlines, result.without_predictors, strict=True
     ):
-        found = {
-            how: make_estimate(scores, metric, how) for how in _ways(scores, metric)
-        }
-        pooled, by_fold = found["pooled"], found["per_fold"]
-        paired = found.get("paired")
+        pooled, by_fold, *pairs = (
+            make_estimate(scores, metric, how) for how in _ways(scores, metric)
+        )
         row = {
             "metric": metric.name,
             "how": headline.how,
@@ -215,16 +204,12 @@ def metrics_table(result: Refittable, level: float) -> pd.DataFrame:
             "per_fold_sd": by_fold.sd,
             "n_folds": by_fold.n_values,
             "n_undefined": by_fold.n_undefined,
-            "paired": paired.value if paired else np.nan,
-            "paired_sd": paired.sd if paired else np.nan,
+            "paired": pairs[0].value if pairs else np.nan,
+            "paired_sd": pairs[0].sd if pairs else np.nan,
         }
         if is_bootstrap(result.plan):
-            parts = join_values(
-                scores,
-                metric,
-                result.refits.fitted,
-                result.refits.full_threshold(metric),
-            )
+            fitted, cut = result.refits.fitted, result.refits.full_threshold(metric)
+            parts = join_values(scores, metric, fitted, cut)
             row |= {"boot632": parts.plain, "boot632plus": parts.plus}
         rows.append(row)
     table = pd.DataFrame(rows)

@@ -181,7 +181,9 @@ def meta_analysis(
     wanted = _side(side, alternative)
     p, direction = table["p"].to_numpy(), table["difference"].to_numpy()
     scale, signed = _weights(weights, table), side == "two-sided"
-    by = {"direction": direction, "alternative": wanted} if signed else {}
+    by: dict[str, Any] = (
+        {"direction": direction, "alternative": wanted} if signed else {}
+    )
     together = stouffer(p, weights=scale, **by)
     if signed and wanted != "two-sided":
         p = one_sided(p, direction, wanted)

@@ -22,6 +22,7 @@ from statcv.tables import Table, labels_of
 from statcv.tables.printed import wrapped
 from statcv.verbs.argument_types import MetricsLike, SeedLike
 from statcv.verbs.simulated_studies import Study
+from statcv.vocabulary import refuse_unknown
 from statcv.words import joined, plural
 
 USUAL = ("auroc", "brier", "calibration_slope")
@@ -215,7 +216,7 @@ def plan_precision(
     arguments.check_types(plan_precision, locals())
     check_jobs(n_jobs)
     arguments.check_whole(n_sim, "n_sim", least=20, most=100_000)
-    arguments.refuse_unknown("plan_precision", sorted({*options} - {*OPTIONS}), OPTIONS)
+    refuse_unknown("plan_precision", sorted({*options} - {*OPTIONS}), OPTIONS)
     if not 0 < prevalence < 1:
         raise ArgumentError(
             f"prevalence is a share between 0 and 1, such as 0.2, not {prevalence}."

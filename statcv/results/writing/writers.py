@@ -40,11 +40,9 @@ def visible(text: str) -> str:
     """
     shown = []
     for character in re.sub(r"\s+", " ", text):
-        kind = unicodedata.category(character)
-        hidden = kind in ("Cc", "Cs", "Cn", "Co") or (
-            # the zero-width joiner joins parts of emoji
-            kind == "Cf" and character != "\u200d"
-        )
+        kind, joins = unicodedata.category(character), character == "\u200d"
+        # the zero-width joiner joins parts of emoji
+        hidden = kind in ("Cc", "Cs", "Cn", "Co", "Cf") and not joins
         shown.append(f"\\u{ord(character):04x}" if hidden else character)
     return "".join(shown)
 
