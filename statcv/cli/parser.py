@@ -40,10 +40,8 @@ class _Parser(argparse.ArgumentParser):
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser, which says which command is asked for."""
-    plain: dict[str, Any] = {
-        "formatter_class": argparse.RawDescriptionHelpFormatter,
-        "allow_abbrev": False,
-    }
+    plain: dict[str, Any] = {"allow_abbrev": False}
+    plain["formatter_class"] = argparse.RawDescriptionHelpFormatter
     described = "Cross-validation for statisticians."
     parser = _Parser(prog="statcv", description=described, epilog=EXAMPLES, **plain)
     version = f"statcv {statcv.__version__}"

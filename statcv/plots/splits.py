@@ -242,7 +242,10 @@ def plot_composition(
     plan, response = require_response(plan, "a plot of composition")
     shown = shown_splits(plan, response, repeat)
     ax = base.new_axes(ax)
-    sizes = _sizes(shown, what)
+    each = plan.tests.sizes[shown.splits]
+    if what == "training":  # averaged over the fits of a split
+        each = np.rint(shown.mean_of_fits(plan.n_train.astype(float))).astype(int)
+    sizes = [int(size) for size in each]
     room = shown.name_axis(ax, sizes)
     if response.by_class:
         _draw_shares(ax, shown, response, what)
@@ -293,23 +296,14 @@ def _draw_means(ax: Axes, shown: Shown, response: Response, what: str) -> None:
     base.draw_level(ax, middle, linewidth=1)
     look: dict[str, Any] = {"color": base.COLOURS[0], "ecolor": base.COLOURS[5]}
     look["markersize"] = 5 if len(places) <= MOST_GAPS else 2.5
-    error = spread if spread.any() else None
+    error, named = (spread, "mean ± sd") if spread.any() else (None, "value")
     ax.errorbar(places, middle + mean, yerr=error, fmt="o", **look)
-    named = "mean ± sd" if spread.any() else "value"
     ax.set_ylabel(f"{response.name}, {named}{_pooled(shown, what)}")
 
 
 def _pooled(shown: Shown, what: str) -> str:
     several = what == "training" and (shown.fits_each > 1).any()
     return ", averaged over fits" if several else ""
-
-
-def _sizes(shown: Shown, what: str) -> list[int]:
-    """Return the number of records of each split, averaged over its fits."""
-    plan = shown.plan
-    if what == "held out":
-        return [int(size) for size in plan.tests.sizes[shown.splits]]
-    return [round(size) for size in shown.mean_of_fits(plan.n_train.astype(float))]
 
 
 # ---- training means against held-out outcomes: a plot of distributional bias ----

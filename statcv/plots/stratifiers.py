@@ -95,8 +95,8 @@ def plot_stratifier_bias(
             ax.errorbar(*at, xerr=ends, fmt="o", color=colour, label=name, **look)
     leaks = (table["duplicates_split"] > 0).to_numpy()
     if leaks.any():
-        (crosses,) = ax.plot(value[leaks], rows[leaks], "x", color=COLOURS[3])
-        crosses.set(markersize=9, label="splits known duplicates")
+        crossed: dict[str, Any] = {"ms": 9, "label": "splits known duplicates"}
+        ax.plot(value[leaks], rows[leaks], "x", color=COLOURS[3], **crossed)
     name_rows(ax, table.index.tolist(), [_short(one) for one in known])
     ranked = LABELS.get(against, against)
     ax.set_xlabel(label)
@@ -158,9 +158,8 @@ def _correlations(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
     x, y = x[known], y[known]
     if len(x) < LEAST or np.ptp(x) == 0 or np.ptp(y) == 0:
         return "quantile bins, one per fold"
-    from scipy.stats import rankdata
-
-    pearson = np.corrcoef(x, y)[0, 1]
-    spearman = np.corrcoef(rankdata(x), rankdata(y))[0, 1]
+    pearson, spearman = (
+        pd.Series(x).corr(pd.Series(y), one) for one in ("pearson", "spearman")
+    )
     said = f"Pearson r = {written(pearson, 2)}, Spearman r = {written(spearman, 2)}"
     return f"{said} ({len(x)})"

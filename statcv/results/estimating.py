@@ -120,13 +120,12 @@ def estimate(
         bare = inference.make_estimate(result.scores, metric, how, level)
         if (metric, bare.how) not in result.refits.jackknives:
             warn_of_interval(result, interval)
-        kept: dict[str, Any] = {
-            "setup": result.refits.setup_for(metric),
-            "kept": result.refits.jackknives,
-            "running": running.processes,
-        }
-        about = result.scores, metric, bare.how, level, running.seed
-        asked = IntervalRequest(*about, **kept)
+        asked = IntervalRequest(
+            *(result.scores, metric, bare.how, level, running.seed),
+            setup=result.refits.setup_for(metric),
+            kept=result.refits.jackknives,
+            running=running.processes,
+        )
         made = replace(inference.INTERVALS[interval].make(asked), name=interval)
         found = bare.with_interval(lambda: made)
     else:

@@ -157,15 +157,11 @@ def _factor(
 ) -> Sequence[Expression]:
     """Return an expression for each column of a factor."""
     info = terms.whole.factor_infos[factor]
-    learnt = {
-        name: _Learnt(one, terms.frame)
-        for name, one in info.state["transforms"].items()
-    }
-    known = {"clr": _log_ratios, "offset": lambda x: x, **columns, **learnt}
+    state, known = info.state, {"clr": _log_ratios, "offset": lambda x: x, **columns}
+    for name, one in state["transforms"].items():
+        known[name] = _Learnt(one, terms.frame)
     try:
-        value = info.state["eval_env"].eval(
-            info.state["eval_code"], inner_namespace=known
-        )
+        value = state["eval_env"].eval(state["eval_code"], inner_namespace=known)
         value = value.data if hasattr(value, "contrast") else value
         found = value.columns if isinstance(value, Traced) else (_one(value),)
         if factor not in codings:
@@ -288,20 +284,12 @@ def splines(
     if not jumps and start.shape[1] == 1 and used == 2:
         root = origin - float(start[0, 0] / start[1, 0])  # c (x - where it is 0)
         origin, start[0] = (root if abs(root) > ROUNDING * width else 0.0), 0.0
-    return [
-        Spline(
-            of,
-            origin,
-            tuple(start[:used, j].tolist()),
-            tuple(
-                (knot, int(k), float(change[k, j]))
-                for knot, change in jumps
-                for k in powers
-                if change[k, j] != 0
-            ),
-        )
-        for j in range(start.shape[1])
-    ]
+    made = []
+    for j, own in enumerate(start[:used].T.tolist()):
+        each = [(at, int(k), float(d[k, j])) for at, d in jumps for k in powers]
+        changed = tuple(one for one in each if one[2] != 0)
+        made.append(Spline(of, origin, tuple(own), changed))
+    return made
 
 
 # ---- the names of published coefficients ----
