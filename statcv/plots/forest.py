@@ -330,14 +330,11 @@ def plot_forest(
     ax = base.axes_of_rows(ax, len(every), 0.38, width=6.4)
     if np.isfinite(line):
         ax.axvline(line, color=base.GREY, linewidth=0.9, linestyle=":", zorder=0)
-    weights = np.array([row.weight for row in found.rows])
-    areas = np.full(len(weights), 36.0)
-    if (weights > 0).any():  # in proportion to the weight
-        areas = np.where(
-            np.isfinite(weights), 12 + 108 * weights / np.nanmax(weights), areas
-        )
+    weights = pd.Series([row.weight for row in found.rows], dtype=float)
+    shares = weights / weights.max() if weights.max() > 0 else weights * np.nan
+    areas = (12 + 108 * shares).fillna(36.0)  # in proportion to the weight
     for place, row in enumerate(found.rows):
-        _draw_row(ax, row, place, (low, high), areas[place])
+        _draw_row(ax, row, place, (low, high), float(areas[place]))
     last = len(every) - 1
     for diamond in diamonds:
         ax.axhline(last - 0.5, color=base.GREY, linewidth=0.6)

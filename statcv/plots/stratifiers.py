@@ -11,23 +11,13 @@ from numpy.typing import NDArray
 from statcv.errors import ArgumentError, ArgumentTypeError, suggestion
 from statcv.plots.base import COLOURS, GREY, new_axes, written
 from statcv.plots.fit import draw_legend, name_rows
-from statcv.words import percent
+from statcv.words import percent, stored_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LABELS = {
-    "importance": "normalised importance",
-    "total_gain": "normalised total gain",
-    "gain": "normalised gain",
-    "predicted": "predicted loss",
-    "clamp": "loss where values are clamped outside their fold",
-    "permutation": "loss where held-out values are permuted",
-    "mutual_information": "mutual information with the outcome (nats)",
-    "anova_f": "F, association with the outcome",
-    "heterogeneity": "auROC of the fold from other covariates",
-    "rank": "rank by predicted loss",
-}
+COLUMNS = stored_rows("statcv.plots", "columns_of_stratifiers.txt")
+LABELS = {name: label for name, label in COLUMNS}
 ONE_BIN = "quantiles, 1 bin per fold"
 LEAST = 5  # least number of data points for a correlation
 UNMEASURED = "Stratifiers, bias not measured"

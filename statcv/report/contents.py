@@ -187,12 +187,10 @@ def pooled_report(pooled: Pooled, level: float) -> parts.Report:
     frame.index = pd.RangeIndex(1, len(each) + 1, name="imputation")
     columns = "(one.value, one.lower, one.upper)"
     table = Cited(frame, f"pd.DataFrame([{columns} for one in each])")
-    forest = parts.Picture(
-        "imputations",
-        "Estimates by imputation",
-        "Headline metric in each imputed data set, and pooled, with intervals.",
-        partial(pooled.plot, level=level),
-    )
+    title, said = "Estimates by imputation", "Headline metric in each imputed data set"
+    said += ", and pooled, with intervals."
+    draw = partial(pooled.plot, level=level)
+    forest = parts.Picture("imputations", title, said, draw)
     tables, summary = [parts.value_table(table, each[0].label)], Cited(pooled).summary
     return general_report(summary(level=level), tables, [forest], "Imputations")
 
@@ -204,12 +202,8 @@ def pooled_comparison_report(comparison: Comparison) -> parts.Report:
     ----------
     comparison : PooledComparison
     """
-    forest = parts.Picture(
-        "differences",
-        "Differences",
-        "Differences with intervals, pooled over imputations.",
-        comparison.plot,
-    )
+    said = "Differences with intervals, pooled over imputations."
+    forest = parts.Picture("differences", "Differences", said, comparison.plot)
     return general_report(Cited(comparison).summary(notes=True), [], [forest])
 
 
@@ -327,10 +321,6 @@ def pictures_of_comparison(comparison: Comparison) -> tuple[parts.Picture, ...]:
     if first.horizons:
         names, more = ["forest", "roc", "decision"], {"at": first.horizons[-1]}
     options: dict[str, Any] = {"forest": {}} | dict.fromkeys(names[1:], more)
-    return tuple(
-        parts.Picture(
-            name, title, text, partial(comparison.plot, name, **options[name])
-        )
-        for name, title, text in _described("comparison")
-        if name in options
-    )
+    rows = [row for row in _described("comparison") if row[0] in options]
+    draws = {name: partial(comparison.plot, name, **options[name]) for name, *_ in rows}
+    return tuple(parts.Picture(*row, draws[row[0]]) for row in rows)

@@ -13,7 +13,7 @@ from statcv.report.parts import Cited, Prose, Said, count, number_of, prose, sai
 from statcv.results.comparison.comparison import Comparison
 from statcv.results.refittable import Refittable
 from statcv.results.summary import MANY
-from statcv.words import limits_digits
+from statcv.words import limits_digits, stored_rows
 
 DRAWN_WITH = ("matplotlib", "jinja2")
 
@@ -242,14 +242,8 @@ def number_of_different(values: Cited) -> Said:
 
 def heterogeneity_table(found: Cited) -> parts.ReportTable:
     """Return what random effects say of the spread of clusters."""
-    words = {
-        "prediction_lower": "lower limit of the prediction interval for a new cluster",
-        "prediction_upper": "upper limit of it",
-        "tau2": "variance between clusters (tau²)",
-        "i2": "share of heterogeneity (I²)",
-        "p_heterogeneity": "p-value of the test of no heterogeneity",
-    }
-    rows = [(text, number_of(getattr(found, name))) for name, text in words.items()]
+    table = stored_rows("statcv.report", "templates/heterogeneity.txt")
+    rows = [(text, number_of(getattr(found, name))) for name, text in table]
     mean = parts.limits_cell(found.passed_to(vars).__getitem__)
     first = ("mean over clusters, with its interval", mean)
     return parts.named_values("Heterogeneity, by random effects", first, *rows)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from statcv.errors import ArgumentError, ArgumentTypeError, reason, suggestion
 from statcv.report.parts import Picture, Report, as_prose, plain_text
-from statcv.results.writing.writers import plain, visible
+from statcv.results.writing.writers import environment, plain, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -94,23 +94,12 @@ def write_report(report: Report, path: object) -> Path:
 
 @lru_cache
 def _environment(html: bool) -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     def finalize(value: Any) -> Any:
         return visible(value) if type(value) is str else value
 
-    made = Environment(
-        loader=PackageLoader("statcv.report", "templates"),
-        autoescape=html,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        finalize=finalize if html else None,
-    )
-    made.filters["plain"] = plain
-    made.filters["parts"] = as_prose
-    made.filters["plain_text"] = plain_text
+    shown = finalize if html else None
+    made = environment("statcv.report", autoescape=html, finalize=shown)
+    made.filters |= {"plain": plain, "parts": as_prose, "plain_text": plain_text}
     return made
 
 

@@ -12,14 +12,9 @@ from numpy.typing import NDArray
 
 from statcv import errors, inference
 from statcv.arguments import check_types, check_whole
+from statcv.inference.tests import permutation
 from statcv.inference.tests.htest import check_alternative
 from statcv.inference.tests.null_bias import make_null_bias
-from statcv.inference.tests.permutation import (
-    exchange,
-    few_permutations,
-    few_permutations_caveat,
-    warn_of_undefined,
-)
 from statcv.metrics import Metric
 from statcv.results.estimating import estimate
 from statcv.results.refits import Running, duration, seconds_once, warn_of_permutations
@@ -67,7 +62,7 @@ def permuted(
         values, why = kept[metric, how, seed]
         found.append(values[:times])
         if not metric.is_of_random_order:
-            warn_of_undefined(values[:times], metric, how, why)
+            permutation.warn_of_undefined(values[:times], metric, how, why)
     return found
 
 
@@ -259,8 +254,8 @@ def null_biases(
     facts: dict[str, Any] = {
         "seed": running.seed,
         "about": f"{about(result)}: {result.plan.sentence}",
-        "n_distinct": few_permutations(result.plan, result.design.y),
-        "among": exchange(result.plan, result.design),
+        "n_distinct": permutation.few_permutations(result.plan, result.design.y),
+        "among": permutation.exchange(result.plan, result.design),
     }
     return [
         make_null_bias(metric, how, values[metric, how], no_skill(metric, how), **facts)
@@ -394,8 +389,8 @@ def test(
             return inference.permutation_test(found, [], **said, reason=str(error))
         made = inference.permutation_test(found, values, **said)
         notes = (
-            exchange(result.plan, result.design),
-            few_permutations_caveat(result.plan, result.design.y),
+            permutation.exchange(result.plan, result.design),
+            permutation.few_permutations_caveat(result.plan, result.design.y),
         )
         extra = tuple(one.rstrip(".") for one in notes if one)
         made = replace(made, notes=(*made.notes, *extra))

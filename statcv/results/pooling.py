@@ -10,14 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from statcv import errors
 from statcv.arguments import check_level, check_types
-from statcv.errors import (
-    ArgumentError,
-    CoefficientError,
-    StatcvWarning,
-    UndefinedMetricWarning,
-    warn,
-)
 from statcv.inference import Estimate, make_estimates
 from statcv.inference.estimates.groups import groups_of
 from statcv.inference.meta.rubin import COLUMNS, Imputed, rubin
@@ -165,22 +159,22 @@ class Pooled(Exports, Summarised):
         every = [one for one in fitted if one is not None]
         if len(every) < len(fitted):
             label = self.imputations[0].learner.label
-            raise CoefficientError(f"{label} has no coefficients.")
+            raise errors.CoefficientError(f"{label} has no coefficients.")
         terms = every[0].index
         if odd := sum(not one.index.equals(terms) for one in every):
-            raise CoefficientError(
+            raise errors.CoefficientError(
                 f"{odd} of {len(every)} imputations have other coefficients than the "
                 "first; give columns of text the same levels in all of them."
             )
         values = np.array([one.to_numpy(dtype=float) for one in every])
-        errors = list(map(standard_errors, self.imputations, values))
-        if whys := [why for _, _, why in errors if why]:
-            warn(
+        found = list(map(standard_errors, self.imputations, values))
+        if whys := [why for _, _, why in found if why]:
+            errors.warn(
                 f"the coefficients of {len(whys)} of {len(every)} imputations have no "
                 f"standard errors: {whys[0]}.",
-                StatcvWarning,
+                errors.StatcvWarning,
             )
-        ses = np.array([se for se, _, _ in errors])
+        ses = np.array([se for se, _, _ in found])
         # mice counts records, or events of a censored outcome, for every regression
         outcome = self.imputations[0].design.outcome
         n = sum(outcome.y > 0) if outcome.kind == "survival" else len(outcome.y)
@@ -289,10 +283,10 @@ def _warn(undefined: Mapping[str, int], m: int) -> None:
     """Warn of metrics that have no value in some of the imputations."""
     said = [f"{label} in {count}" for label, count in undefined.items() if count]
     if said:
-        warn(
+        errors.warn(
             f"{plural(len(said), 'metric')} cannot be pooled, without a value in "
             f"some of {m} imputations: {listed(said)}.",
-            UndefinedMetricWarning,
+            errors.UndefinedMetricWarning,
         )
 
 
@@ -344,7 +338,7 @@ def _by_group(
     groups, *others = [groups_of(one, by) for one in pooled.imputations]
     name = str(groups.name)
     if not all(groups.equals(one) for one in others):
-        raise ArgumentError(
+        raise errors.ArgumentError(
             f"by={name!r} groups the records otherwise in some imputations; give a "
             "column that was not imputed."
         )

@@ -17,15 +17,9 @@ from statcv.errors import ArgumentTypeError, CoefficientError, NotTunedError
 from statcv.folds import FoldPlan
 from statcv.folds.audit import Audit, mean_model_auroc
 from statcv.formula import Design, caller_scope
+from statcv.inference.estimates import no_skill
 from statcv.inference.estimates.constants import constants_of
-from statcv.inference.estimates.no_skill import (
-    NoSkill,
-    Rivals,
-    is_suspect,
-    mean_model_hand_till,
-    no_skill,
-    no_skill_table,
-)
+from statcv.inference.estimates.no_skill import NoSkill, Rivals
 from statcv.inference.refits.refitting import scores_of
 from statcv.metrics import Metric
 from statcv.models import Model
@@ -113,14 +107,9 @@ class CVResult(Exports):
     @cached_property
     def scores(self) -> inference.Scores:
         """The held-out predictions as arrays, from which metrics and plots are made."""
-        scores = scores_of(
-            self.plan,
-            self.held,
-            self.design.outcome,
-            self.threshold,
-            Sensitivity.of(self.refits.setup, self.held),
-        )
-        return replace(scores, n_jobs=self.call.n_jobs)
+        sensitivity = Sensitivity.of(self.refits.setup, self.held)
+        made = self.plan, self.held, self.design.outcome, self.threshold, sensitivity
+        return replace(scores_of(*made), n_jobs=self.call.n_jobs)
 
     @cached_property
     def refits(self) -> Refits:
@@ -231,10 +220,7 @@ class CVResult(Exports):
         """
         if self.held.coefficients is None:
             raise CoefficientError(f"{self.learner.label} has no coefficients.")
-        return Table(
-            pd.concat([tables.fit_names(self.plan), self.held.coefficients], axis=1),
-            "Coefficients of each fit",
-        )
+        return self._by_fit(self.held.coefficients, "Coefficients of each fit")
 
     @property
     def tuned(self) -> pd.DataFrame:
@@ -267,11 +253,13 @@ class CVResult(Exports):
                 f"{self.learner.label}: nothing was tuned; cv(tune=) chooses "
                 "hyperparameters inside every training set."
             )
-        return Table(
-            pd.concat([tables.fit_names(self.plan), self.held.chosen], axis=1),
-            "Hyperparameters chosen inside each training set",
-            exact=tuple(self.held.chosen.columns.drop("score", errors="ignore")),
-        )
+        exact = tuple(self.held.chosen.columns.drop("score", errors="ignore"))
+        caption = "Hyperparameters chosen inside each training set"
+        return self._by_fit(self.held.chosen, caption, exact=exact)
+
+    def _by_fit(self, values: pd.DataFrame, caption: str, **shown: Any) -> Table:
+        named = pd.concat([tables.fit_names(self.plan), values], axis=1)
+        return Table(named, caption, **shown)
 
     @cached_property
     def selection(self) -> SelectionTable:
@@ -356,7 +344,7 @@ class CVResult(Exports):
     @cached_property
     def without_predictors(self) -> tuple[NoSkill, ...]:
         """The value of each metric for a model without predictors in these folds."""
-        return no_skill(self._rivals, self.chosen_metrics)
+        return no_skill.no_skill(self._rivals, self.chosen_metrics)
 
     @cached_property
     def _rivals(self) -> Rivals:
@@ -366,7 +354,7 @@ class CVResult(Exports):
     @property
     def suspect(self) -> bool:
         """Whether the folds may bias a metric of a model without predictors."""
-        return is_suspect(self._rivals, self.chosen_metrics)
+        return no_skill.is_suspect(self._rivals, self.chosen_metrics)
 
     @property
     def no_skill(self) -> pd.DataFrame:
@@ -387,7 +375,7 @@ class CVResult(Exports):
         >>> float(loo.no_skill.set_index("metric").loc["auroc", "bias"])
         0.0
         """
-        return no_skill_table(self.without_predictors)
+        return no_skill.no_skill_table(self.without_predictors)
 
     @cached_property
     def mean_model_auroc(self) -> float:
@@ -401,7 +389,7 @@ class CVResult(Exports):
         if kind in ("continuous", "survival"):
             return np.nan
         if kind == "multiclass":
-            return mean_model_hand_till(self.scores, self.plan, self.weights)
+            return no_skill.mean_model_hand_till(self.scores, self.plan, self.weights)
         return mean_model_auroc(self.plan, self.design.y, self.weights)
 
     # ---- the fit on all rows ----
@@ -479,11 +467,9 @@ class CVResult(Exports):
         Name: optimism, dtype: float64
         """
         table = self.metrics().set_index("metric")["estimate"]
-        return Values(
-            (self.apparent - table).rename("optimism"),
-            "Apparent value minus the cross-validated estimate of each metric",
-            words=labels_of(self.chosen_metrics),
-        )
+        difference = (self.apparent - table).rename("optimism")
+        caption = "Apparent value minus the cross-validated estimate of each metric"
+        return Values(difference, caption, words=labels_of(self.chosen_metrics))
 
     # ---- update, audit and summary ----
 
@@ -547,9 +533,8 @@ class CVResult(Exports):
         return lines_in_words(self)
 
     def __repr__(self) -> str:
-        return short_text(
-            self, inference.make_estimate(self.scores, self._metric(None))
-        )
+        headline = inference.make_estimate(self.scores, self._metric(None))
+        return short_text(self, headline)
 
     # ---- tables and report ----
 

@@ -44,12 +44,10 @@ def fit_names(plan: FoldPlan) -> pd.DataFrame:
 
 def predictions_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:
     """Return one row per record and repeat."""
-    columns: dict[str, Any] = {
-        **_names(plan, scores.split),
-        "row": design.labels[scores.row],
-        **_observed(design, scores.row),
-        **_named_predictions(design.outcome, scores.predicted),
-    }
+    columns: dict[str, Any] = _names(plan, scores.split)
+    columns["row"] = design.labels[scores.row]
+    columns |= _observed(design, scores.row)
+    columns |= _named_predictions(design.outcome, scores.predicted)
     said = "Predictions of new records" if scores.external else "Held-out predictions"
     return Table(pd.DataFrame(columns), said, list(columns)[plan.repeats == 1 :])
 
@@ -75,20 +73,16 @@ def pairs_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:
 def folds_table(design: Design, plan: FoldPlan, held: Held) -> pd.DataFrame:
     """Return one row per fit: sizes, class counts, drops, convergence, seconds."""
     outcome = design.outcome
-    table = fit_names(plan).assign(
-        n_train=plan.n_train, n_test=plan.tests.sizes[plan.fits.split_of]
-    )
+    table, n_test = fit_names(plan), plan.tests.sizes[plan.fits.split_of]
+    table = table.assign(n_train=plan.n_train, n_test=n_test)
     if outcome.levels:
         training, test = plan.counts(outcome.y, len(outcome.levels))
         for k, level in enumerate(outcome.levels):
             table[f"train_{level}"] = training[:, k]
             table[f"test_{level}"] = test[plan.fits.split_of, k]
-    table = table.assign(
-        dropped=plan.dropped.sizes,
-        converged=held.converged,
-        separated=held.separated,
-        seconds=held.seconds,
-    )
+    table["dropped"] = plan.dropped.sizes
+    for name in ("converged", "separated", "seconds"):
+        table[name] = getattr(held, name)
     caption = "Fits, with the numbers of records that they train and hold out"
     return Table(table, caption)
 
@@ -264,11 +258,9 @@ def apparent(result: Refittable) -> pd.Series[float]:
         cut = result.refits.full_threshold(metric)
         read = metric.readable(result.refits.fitted, result.held.probabilities, cut)
         values[metric.name] = metric(y, read, baseline, cut)
-    return Values(
-        pd.Series(values, name="apparent", dtype=float),
-        "Metrics of the fit to all rows, on these same rows",
-        words=labels_of(result.chosen_metrics),
-    )
+    made = pd.Series(values, name="apparent", dtype=float)
+    caption = "Metrics of the fit to all rows, on these same rows"
+    return Values(made, caption, words=labels_of(result.chosen_metrics))
 
 
 def _observed(design: Design, rows: NDArray[np.intp]) -> dict[str, Any]:

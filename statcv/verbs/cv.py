@@ -8,31 +8,12 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, ClassVar, NoReturn
 
-from statcv import errors, models
+from statcv import engine, errors, models
+from statcv import formula as formulas
 from statcv.arguments import check_types, one_of, resolve_seed
-from statcv.engine import (
-    Setup,
-    kept_seed,
-    omit_new_levels,
-    own_threads,
-    refuse_new_levels,
-    run,
-)
 from statcv.folds import FoldPlan
 from statcv.folds.request import FoldArguments, Holdout
-from statcv.formula import (
-    Design,
-    Formula,
-    as_frame,
-    caller_scope,
-    dependent_columns,
-    in_words,
-    make_design,
-    refuse_underflow,
-    row_weights,
-    updated_formula,
-    with_exposure,
-)
+from statcv.formula import Design, Formula
 from statcv.models import tuning
 from statcv.models.imputation import imputing
 from statcv.models.likelihood import Bernoulli, Gaussian, Hazards
@@ -228,7 +209,7 @@ def cv(
     given = locals()
     refuse_unknown("cv", unknown, CV_NAMES)
     call = CVCall(**{name: given[name] for name in CV_NAMES})
-    return call.run(caller_scope())
+    return call.run(formulas.caller_scope())
 
 
 # ---- the call ----
@@ -288,17 +269,15 @@ class CVCall(Printed):
         refuse_unknown("cv", unknown, CV_NAMES)
         new = dict(changes)
         if isinstance(new.get("formula"), str):
-            new["formula"] = updated_formula(formula.text, new["formula"])
+            new["formula"] = formulas.updated_formula(formula.text, new["formula"])
         return replace(self, **new).run(ChainMap(scope, dict(formula.functions)))
 
     def with_mean_model(self) -> CVCall:
         """Return the same call for the model without predictors."""
-        keeps = self.na_action is None and self.incomplete == "keep"
-        action: argument_types.MissingAction | None = (
-            "pass" if keeps else self.na_action
-        )
         changed: dict[str, Any] = {"select": None, "tune": None, "threshold": None}
-        return replace(self, model="mean", na_action=action, **changed)
+        if self.na_action is None and self.incomplete == "keep":
+            changed["na_action"] = "pass"
+        return replace(self, model="mean", **changed)
 
     @property
     def incomplete(self) -> str:
@@ -329,12 +308,11 @@ class CVCall(Printed):
                     "a fitted result already contains its data and model; omit data "
                     "and model, or give cv() the formula as text."
                 )
-            formula, data, model, weights = models.unwrap_result(self.formula)
+            names = ("formula", "data", "model", "weights")
+            parts = dict(zip(names, models.unwrap_result(self.formula), strict=True))
             if self.weights is not None:
-                weights = self.weights
-            call = replace(
-                self, formula=formula, data=data, model=model, weights=weights
-            )
+                del parts["weights"]
+            call = replace(self, **parts)
         if call.data is None:
             raise errors.ArgumentTypeError("cv() needs data: cv('y ~ x', data=df).")
         rows = len(getattr(call.formula, "shape", ())) == 2
@@ -353,7 +331,7 @@ class CVCall(Printed):
         StatcvError
             If an argument is wrong.
         """
-        with errors.noted_warnings() as noted, own_threads(self.n_jobs):
+        with errors.noted_warnings() as noted, engine.own_threads(self.n_jobs):
             result = self._run(scope)
         return with_warnings(result, noted)
 
@@ -367,16 +345,16 @@ class CVCall(Printed):
                 "give one of them."
             )
         given = self.unwrapped()
-        table = as_frame(given.data)
-        kept = None if self.checkpoint is None else kept_seed(self.checkpoint)
+        table = formulas.as_frame(given.data)
+        kept = None if self.checkpoint is None else engine.kept_seed(self.checkpoint)
         seed = resolve_seed(kept if self.seed is None else self.seed)
         holdout = Holdout.read(self.folds, table)
         formula, exposed = given.formula, list[str]()
         if self.exposure is not None:
-            formula = with_exposure(formula, self.exposure, table)
+            formula = formulas.with_exposure(formula, self.exposure, table)
             exposed = [self.exposure]
         weight_column = [given.weights] if isinstance(given.weights, str) else []
-        design = make_design(
+        design = formulas.make_design(
             formula,
             table,
             scope=scope,
@@ -390,8 +368,8 @@ class CVCall(Printed):
         )
         weights = None
         if given.weights is not None:
-            weights = row_weights(given.weights, table, design.kept)
-        refuse_underflow(design)
+            weights = formulas.row_weights(given.weights, table, design.kept)
+        formulas.refuse_underflow(design)
         if self.censoring == "training":
             design = replace(design, outcome=design.outcome.censored_in_training())
         outcome = design.outcome
@@ -427,37 +405,27 @@ class CVCall(Printed):
         learner, threshold = with_threshold(learner, self.threshold, outcome.kind)
         if self.impute is not None:
             learner = imputing(self.impute, learner, design)
-        omitted = None
+        omitted, setup = None, engine.Setup(design, plan, learner, seed, weights)
         if self.new_levels == "error":
-            refuse_new_levels(Setup(design, plan, learner, seed, weights))
+            engine.refuse_new_levels(setup)
         elif self.new_levels == "omit":
-            setup = Setup(design, plan, learner, seed, weights)
-            plan, omitted = omit_new_levels(setup)
+            plan, omitted = engine.omit_new_levels(setup)
         warn_of_missing(design)
         _warn_of_empty_terms(design)
         _warn_of_dependence(design, tuned)
         _warn_of_inner_folds(tuned, plan)
-        held = run(
-            design,
-            plan,
-            learner,
-            seed=seed,
-            weights=weights,
-            n_jobs=self.n_jobs,
-            checkpoint=self.checkpoint,
-            progress=self.progress,
-            omitted=omitted,
-        )
+        how: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.progress}
+        how |= {"checkpoint": self.checkpoint, "omitted": omitted}
+        held = engine.run(design, plan, learner, seed=seed, weights=weights, **how)
         if not held.separated.any():
             _warn_of_few_events(design, tuned)
+        in_pairs = plan.fits.holds_out_pairs
         result = CVResult(
             design=design,
             plan=plan,
             learner=learner,
             held=held,
-            chosen_metrics=choose(
-                plan.fits.holds_out_pairs, self.threshold, held.probabilities
-            ),
+            chosen_metrics=choose(in_pairs, self.threshold, held.probabilities),
             weights=weights,
             seed=seed,
             threshold=threshold,
@@ -535,11 +503,10 @@ def _warn_of_dependence(design: Design, model: models.Model) -> None:
             "coefficients is taken.",
             errors.CollinearityWarning,
         )
-    clauses = dependent_columns(design)
-    if clauses:
-        of_times = design.outcome.kind == "survival"
+    if clauses := formulas.dependent_columns(design):
+        why, of_times = formulas.in_words(clauses), design.outcome.kind == "survival"
         errors.warn(
-            f"{model.label} cannot determine all coefficients: {in_words(clauses)}. "
+            f"{model.label} cannot determine all coefficients: {why}. "
             "Those given are one of many equivalent solutions; omit such columns, or "
             f"penalise, as {'Cox' if of_times else 'Logit'}(C=1.0) does.",
             errors.CollinearityWarning,

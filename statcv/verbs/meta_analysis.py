@@ -181,10 +181,8 @@ def meta_analysis(
     wanted = _side(side, alternative)
     p, direction = table["p"].to_numpy(), table["difference"].to_numpy()
     scale, signed = _weights(weights, table), side == "two-sided"
-    by: dict[str, Any] = (
-        {"direction": direction, "alternative": wanted} if signed else {}
-    )
-    together = stouffer(p, weights=scale, **by)
+    by: dict[str, Any] = {"direction": direction, "alternative": wanted}
+    together = stouffer(p, weights=scale, **(by if signed else {}))
     if signed and wanted != "two-sided":
         p = one_sided(p, direction, wanted)
     table.insert(list(table.columns).index("p") + 1, "p_combined", p)

@@ -119,9 +119,8 @@ class PrecisionPlan:
                 "later: pip install pmsampsize"
             ) from None
         about = {"cstatistic": self.c, "prevalence": self.prevalence}
-        found = package.pmsampsize(
-            "b", self.p, **about, shrinkage=shrinkage, noprint=True
-        )
+        about |= {"shrinkage": shrinkage, "noprint": True}
+        found = package.pmsampsize("b", self.p, **about)
         sizes = [int(one[1]) for one in found["results_table"] if len(one) > 1]
         return riley_table(sizes, self.prevalence, shrinkage)
 
@@ -338,9 +337,8 @@ def _n_for(study: Study, width: Any) -> int:
         alone = replace(study, options={**study.options, "metrics": first})
         found = alone.run(1, times=0).row(0, 0, "")["width"]
         if math.isnan(found):
-            raise ArgumentError(
-                f"{first[0].label} has no interval; give n=, not width=."
-            )
+            label = first[0].label
+            raise ArgumentError(f"{label} has no interval; give n=, not width=.")
         # the width is inversely proportional to the root of n, but for few records
         before, n = n, max(least, math.ceil(n * (found / width) ** 2))
         if abs(n / before - 1) < NEAR:

@@ -55,12 +55,9 @@ class OtherSoftware:
 def check_column(frame: pd.DataFrame, column: Any, name: str) -> None:
     """Refuse a column that is absent, incomplete or, for predictions, no number."""
     if not isinstance(column, str) or column not in frame.columns:
-        hint = errors.suggestion(column, frame.columns)
-        raise errors.ColumnError(
-            f"{name}={column!r} is not a column of the data.{hint}"
-        )
-    absent = int(frame[column].isna().sum())
-    if absent:
+        wrong = f"{name}={column!r} is not a column of the data."
+        raise errors.ColumnError(wrong + errors.suggestion(column, frame.columns))
+    if absent := int(frame[column].isna().sum()):
         raise errors.DataError(
             f"{name}={column!r} is missing in {absent} of {len(frame)} rows; remove "
             "those rows from the data."

@@ -366,12 +366,9 @@ def make_comparison(
             joined = {NULL: null_result(first), **joined}
     compared_records.check_results(joined)
     one_of(adjust, ADJUSTED, "adjust")
-    own: dict[str, Any] = {
-        "seed": seed,
-        "n_permutations": n_permutations,
-        "reference": reference,
-    }
-    contrasts = contrast(joined, metric, level, how=how, test=test, **own)
+    drawn: dict[str, Any] = {"seed": seed, "n_permutations": n_permutations}
+    drawn |= {"how": how, "test": test, "reference": reference}
+    contrasts = contrast(joined, metric, level, **drawn)
     return Comparison(joined, contrasts, asked, adjust, left_out)
 
 

@@ -12,18 +12,10 @@ import pandas as pd
 from statcv.arguments import check_types
 from statcv.folds import FoldPlan
 from statcv.inference import MonteCarlo
+from statcv.results.stratifier_bias import ranking
 from statcv.results.stratifier_bias.association import LABELS
 from statcv.results.stratifier_bias.candidates import UNBIASED
 from statcv.results.stratifier_bias.measured import leaks, shown_to
-from statcv.results.stratifier_bias.ranking import (
-    CORRELATIONS,
-    INTERCEPT,
-    MEASURED_IN,
-    OF_CLAMP,
-    OF_PERMUTATION,
-    WITH_INTERACTIONS,
-    predicts,
-)
 from statcv.results.stratifier_bias.setting import RECORD, Setting
 from statcv.results.summary import Summary
 from statcv.results.wording.weighted_notes import Note, note, shown_notes
@@ -194,17 +186,20 @@ def _notes_on(found: StratifierBias) -> Iterator[Note]:
 def _predicted(found: StratifierBias) -> Note:
     """Return how the loss is predicted, and how well for such a model."""
     setting, label = found.setting, found.setting.metric.label
-    if not predicts(setting, found.importance):
-        each = {kind: of_accuracy for kind, (of_accuracy, *_) in CORRELATIONS.items()}
+    if not ranking.predicts(setting, found.importance):
+        each = {
+            kind: of_accuracy
+            for kind, (of_accuracy, *_) in ranking.CORRELATIONS.items()
+        }
         return note("clamp for trees", label=label, **each)
     near = setting.model.capabilities.predicts_by_neighbors
     kind = "neighbours" if near else "trees"
-    known: dict[str, Any] = {"label": label, "r": CORRELATIONS[kind]}
-    known["less"] = WITH_INTERACTIONS[kind]
-    if setting.metric != MEASURED_IN:
+    known: dict[str, Any] = {"label": label, "r": ranking.CORRELATIONS[kind]}
+    known["less"] = ranking.WITH_INTERACTIONS[kind]
+    if setting.metric != ranking.MEASURED_IN:
         return note("clamp", **known)
-    known |= {"of_clamp": OF_CLAMP, "of_permutation": OF_PERMUTATION}
-    return note("clamp and permutation", start=INTERCEPT, **known)
+    known |= {"of_clamp": ranking.OF_CLAMP, "of_permutation": ranking.OF_PERMUTATION}
+    return note("clamp and permutation", start=ranking.INTERCEPT, **known)
 
 
 def _of_intervals(found: StratifierBias, measured: pd.DataFrame) -> Iterator[Note]:
@@ -229,7 +224,7 @@ def in_three_lines(found: StratifierBias) -> str:
         worst = str(found.measured["candidate"].iloc[int(cost.argmax())])
     names = dict.fromkeys([worst, least])
     last = "; ".join(f"{name} {_in_brief(found, name)}" for name in names)
-    if found.measured is None and not predicts(setting, found.importance):
+    if found.measured is None and not ranking.predicts(setting, found.importance):
         split = table.set_index("candidate")["duplicates_split"]
         leaky = [f"{name} {leaks(split[name])}" for name in split[split > 0].index]
         last = (
@@ -265,9 +260,8 @@ def _records(setting: Setting) -> str:
 
 
 def _unbiased(found: StratifierBias) -> str:
-    said, chance = number(found.unbiased, found.chance.sd), ""
-    if not np.isnan(found.chance.sd):
-        chance = f" (sd over folds {found.chance.sd:.2g})"
+    said, sd = number(found.unbiased, found.chance.sd), found.chance.sd
+    chance = "" if np.isnan(sd) else f" (sd over folds {sd:.2g})"
     setting, repeats = found.setting, found.plans[UNBIASED].repeats
     metric = stated(setting.metric.label, found.how)
     folds = f"{setting.k} random folds" + (f" × {repeats}" if repeats > 1 else "")

@@ -10,17 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv import errors
-from statcv.folds import (
-    ByHash,
-    ByQuantile,
-    ByValue,
-    FoldPlan,
-    Stratifier,
-    by_hash,
-    by_quantile,
-    by_value,
-)
+from statcv import errors, folds
+from statcv.folds import FoldPlan, Stratifier
 from statcv.folds.strata import Key, check_key, count_missing, is_numeric
 from statcv.formula import is_number, plain_column
 from statcv.results.stratifier_bias.setting import Setting
@@ -62,16 +53,19 @@ class CandidateStratifier:
     @property
     def one_bin(self) -> bool:
         """Whether each fold is one quantile bin."""
-        return isinstance(self.stratifier, ByQuantile) and self.stratifier.per_fold == 1
+        return (
+            isinstance(self.stratifier, folds.ByQuantile)
+            and self.stratifier.per_fold == 1
+        )
 
     @property
     def folds(self) -> str:
         """The way in which it defines folds, in a few words."""
         own = self.stratifier
-        if isinstance(own, ByQuantile):
+        if isinstance(own, folds.ByQuantile):
             bins = "bins" if own.per_fold > 1 else "bin"
             return f"quantiles, {own.per_fold} {bins} per fold"
-        return "hash" if isinstance(own, ByHash) else "whole values"
+        return "hash" if isinstance(own, folds.ByHash) else "whole values"
 
 
 def read_candidates(
@@ -162,21 +156,21 @@ def _read(
     if isinstance(item, Stratifier):
         return [CandidateStratifier(_name(item), item)]
     if isinstance(item, str) and is_numeric(table[item].dropna()):
-        made = [by_quantile(item, bins) for bins in per_fold]
+        made = [folds.by_quantile(item, bins) for bins in per_fold]
         return [CandidateStratifier(_name(one), one) for one in made]
-    whole = by_value(item) if key is None else by_hash(item, key=key)
+    whole = folds.by_value(item) if key is None else folds.by_hash(item, key=key)
     return [CandidateStratifier(whole.label, whole)]
 
 
 def _name(stratifier: Stratifier) -> str:
     """Return the name of a stratifier that the caller gave explicitly."""
     label = stratifier.label
-    if isinstance(stratifier, ByQuantile):
+    if isinstance(stratifier, folds.ByQuantile):
         several = stratifier.per_fold > 1
         return f"{label} × {stratifier.per_fold}" if several else label
-    if isinstance(stratifier, ByValue):
+    if isinstance(stratifier, folds.ByValue):
         return f"values of {label}"
-    return f"hash of {label}" if isinstance(stratifier, ByHash) else label
+    return f"hash of {label}" if isinstance(stratifier, folds.ByHash) else label
 
 
 def not_in_dot(

@@ -164,11 +164,9 @@ def measure_all(
             else:
                 done[key] = _fitted(setting, own, times, n_jobs, bar)
             runs, made[candidate.name] = done[key], own
-            rows.append(_row(setting, candidate, runs, reference, how, result.level))
-            if how == "per_fold" and any(
-                np.isnan(values_by_split(run, setting.metric)).any()
-                for run in runs.scores
-            ):
+            rows.append(_row(result, candidate, runs, reference))
+            each = [values_by_split(run, setting.metric) for run in runs.scores]
+            if how == "per_fold" and np.isnan(np.concatenate(each)).any():
                 lacking.append(candidate.name)
     if lacking:
         warn(
@@ -209,22 +207,16 @@ def _fitted(
 
 
 def _row(
-    setting: Setting,
-    candidate: CandidateStratifier,
-    runs: Runs,
-    reference: Runs,
-    how: str,
-    level: float,
+    result: StratifierBias, candidate: CandidateStratifier, runs: Runs, reference: Runs
 ) -> dict[str, Any]:
     from scipy.special import ndtri
 
+    setting, how, level = result.setting, result.how, result.level
     own = values_of(runs.scores, setting.metric, how)
     unbiased = values_of(reference.scores, setting.metric, how)
     estimate, base = float(own.mean()), float(unbiased.mean())
-    bias = setting.scale * (estimate - base)
-    half = setting.scale * fold_interval(
-        own, unbiased, not candidate.stratifier.random, level
-    )
+    bias, fixed = setting.scale * (estimate - base), not candidate.stratifier.random
+    half = setting.scale * fold_interval(own, unbiased, fixed, level)
     se = se_of_difference(setting, runs.scores, reference.scores, how)
     of_records = setting.scale * float(ndtri((1 + level) / 2) * se)
     split = count_split(runs.plan, setting.groups)
