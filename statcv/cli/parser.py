@@ -137,11 +137,6 @@ def _number(text: str) -> float:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
 
 
-def _times(text: str) -> list[float]:
-    """Return numbers that are separated by commas."""
-    return [_number(value) for value in _names(text)]
-
-
 def _threshold(text: str) -> float | str:
     try:
         return float(text)
@@ -166,7 +161,7 @@ KINDS: dict[str, Callable[[str], Any]] = {
     **dict.fromkeys(("EXCHANGE", "HOME", "CENTER", "REQUEST"), Path),
     **dict.fromkeys(("A,B", "A,B,C"), _names),
     **dict.fromkeys(("NAME=A,B", "NAME=1,2,5"), _values),
-    "TIMES": _times,
+    "TIMES": lambda text: [_number(value) for value in _names(text)],
     "P": _number,
     "T": _threshold,
 }

@@ -324,7 +324,9 @@ class FittedLegend:
         What is drawn.
     """
 
-    def __init__(self, ax: Axes, place: Place | None, handles: Any, title: str) -> None:
+    def __init__(
+        self, ax: Axes, place: Place | None, handles: Sequence[Any] | None, title: str
+    ) -> None:
         import matplotlib as mpl
 
         self.ax, self.place, self.handles, self.title = ax, place, handles, title

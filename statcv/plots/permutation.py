@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.inference import HTest, Readable
-from statcv.plots.base import COLOURS, GREY, draw_bars, finish, ink, new_axes
+from statcv.plots.base import COLOURS, GREY, Floats, draw_bars, finish, ink, new_axes
 from statcv.words import p_in_words, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 SIDES = {"greater": "one-sided", "less": "one-sided", "two-sided": "two-sided"}
 
 

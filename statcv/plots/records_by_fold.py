@@ -321,7 +321,11 @@ def _name_records(ax: Axes, plan: FoldPlan, rows: Rows, lines: int) -> None:
 
 
 def _explain(
-    ax: Axes, shown: Shown, response: Response | None, colours: Any, marks: list[Line2D]
+    ax: Axes,
+    shown: Shown,
+    response: Response | None,
+    colours: tuple[str, Normalize | None],
+    marks: list[Line2D],
 ) -> None:
     """Add a legend of the colours below the plot."""
     from matplotlib.cm import ScalarMappable

@@ -15,6 +15,7 @@ from statcv.folds import FoldPlan, Response
 from statcv.folds.audit import training_means
 from statcv.inference import Readable
 from statcv.plots import base
+from statcv.plots.base import Floats
 from statcv.plots.fit import say
 from statcv.words import plural
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 MOST_SPLITS = 250  # largest number of splits that are all drawn; of more, a sample is
 MOST_NAMED = 12  # largest number of splits whose names are all at the axis
 MOST_DIGITS = 50  # largest total number of digits for which the sizes are at the axis
-Floats = NDArray[np.float64]
 
 
 def plan_and_response(source: FoldPlan | Readable) -> tuple[FoldPlan, Response | None]:

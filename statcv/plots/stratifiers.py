@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLUMNS = stored_rows("statcv.plots", "columns_of_stratifiers.txt")
-LABELS = {name: label for name, label in COLUMNS}
+LABELS = {row[0]: row[1] for row in COLUMNS}
 ONE_BIN = "quantiles, 1 bin per fold"
 LEAST = 5  # least number of data points for a correlation
 UNMEASURED = "Stratifiers, bias not measured"

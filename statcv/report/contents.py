@@ -321,6 +321,9 @@ def pictures_of_comparison(comparison: Comparison) -> tuple[parts.Picture, ...]:
     if first.horizons:
         names, more = ["forest", "roc", "decision"], {"at": first.horizons[-1]}
     options: dict[str, Any] = {"forest": {}} | dict.fromkeys(names[1:], more)
-    rows = [row for row in _described("comparison") if row[0] in options]
-    draws = {name: partial(comparison.plot, name, **options[name]) for name, *_ in rows}
-    return tuple(parts.Picture(*row, draws[row[0]]) for row in rows)
+    pictures = []
+    for name, title, text in _described("comparison"):
+        if name in options:
+            draw = partial(comparison.plot, name, **options[name])
+            pictures.append(parts.Picture(name, title, text, draw))
+    return tuple(pictures)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 Floats = NDArray[np.float64]
+Seed = int | np.random.Generator | None
 # metrics under permuted outcomes, and why some have no value, by metric, way of
 # combining folds and seed
 KeptPermutations = dict[tuple[Metric, str, int], tuple[Floats, str]]
@@ -39,9 +40,12 @@ class Running:
     progress: bool | None = None
 
     @classmethod
-    def of(cls, result: Refittable, seed: Any, *processes: Any) -> Running:
+    def of(
+        cls, result: Refittable, seed: Seed, n_jobs: int | None, progress: bool | None
+    ) -> Running:
         """Return how refits of a result are made, with its own seed unless given."""
-        return cls(result.seed if seed is None else resolve_seed(seed), *processes)
+        own = result.seed if seed is None else resolve_seed(seed)
+        return cls(own, n_jobs, progress)
 
     @property
     def processes(self) -> dict[str, Any]:

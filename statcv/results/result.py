@@ -25,7 +25,7 @@ from statcv.metrics import Metric
 from statcv.models import Model
 from statcv.models.thresholds import ThresholdedFit
 from statcv.models.tuning import TunedFit
-from statcv.results import by_group, corrections, estimating, permutations, tables
+from statcv.results import by_group, estimating, permutations, tables
 from statcv.results import drop1 as deletions
 from statcv.results import stability as stabilities
 from statcv.results import tidy as broom
@@ -130,8 +130,8 @@ class CVResult(Exports):
     test = permutations.test
     null_distribution = permutations.null_distribution
     null_bias = permutations.null_bias
-    optimism_corrected = corrections.optimism_corrected
-    corrected_calibration = corrections.corrected_calibration
+    optimism_corrected = estimating.optimism_corrected
+    corrected_calibration = estimating.corrected_calibration
     stability = stabilities.stability
     summary = text.summary
     tidy = broom.tidy

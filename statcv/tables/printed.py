@@ -203,8 +203,7 @@ def in_words(value: object) -> str:
         return f"{one:.0f}" if one.is_integer() and one else number(one)
     if isinstance(value, bytes):
         return f"{len(value):,} bytes"
-    floats = isinstance(value, (list, tuple)) and value
-    if floats and all(isinstance(one, (float, np.floating)) for one in value):
+    if isinstance(value, (list, tuple)) and value and _floats(value):
         value = np.asarray(value)
     if isinstance(value, np.ndarray):
         return _array(value)

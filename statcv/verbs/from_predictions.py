@@ -17,14 +17,8 @@ from statcv.formula import Design, as_frame, outcome_columns
 from statcv.metrics.named import OF_MEANS
 from statcv.results.call import CallWithoutFits, choose_metrics
 from statcv.results.result import CVResult
+from statcv.verbs import predicted_elsewhere as elsewhere
 from statcv.verbs.argument_types import DataLike, MetricsLike, SeedLike
-from statcv.verbs.predicted_elsewhere import (
-    OtherSoftware,
-    check_column,
-    design_of,
-    held_out,
-    threshold_of,
-)
 from statcv.vocabulary import OF_PREDICTIONS, refuse_unknown
 from statcv.words import plural
 
@@ -157,10 +151,10 @@ class PredictionsCall(CallWithoutFits):
         frame = as_frame(frame)
         observed = outcome_columns(self.observed, frame.columns.tolist())
         for column in observed:
-            check_column(frame, column, "observed")
+            elsewhere.check_column(frame, column, "observed")
         for name in ("fold", "repeat", "row", "cluster"):
             if getattr(self, name) is not None:
-                check_column(frame, getattr(self, name), name)
+                elsewhere.check_column(frame, getattr(self, name), name)
         if self.repeat is not None and self.row is None:
             raise ArgumentError(
                 "repeat= needs row=, the column that identifies which predictions "
@@ -181,11 +175,13 @@ class PredictionsCall(CallWithoutFits):
         named: Any = self.metrics if several else [self.metrics]
         counted = any(isinstance(one, str) and one in OF_MEANS for one in named)
         read = {"positive": self.positive, "distribution": "counts" * counted}
-        design = design_of(records, self.observed, self.predicted, **read)
+        design = elsewhere.design_of(records, self.observed, self.predicted, **read)
         plan, order = plan_of(frame, self.fold, places, repeats, design)
         rows = frame.iloc[order]
-        held = held_out(rows, self.predicted, self.probabilities, design, plan)
-        threshold = threshold_of(self.threshold, design, held)
+        held = elsewhere.held_out(
+            rows, self.predicted, self.probabilities, design, plan
+        )
+        threshold = elsewhere.threshold_of(self.threshold, design, held)
         if self.cluster is not None:
             _check_constant(frame, records, places, self.cluster)
             codes, values = pd.factorize(records[self.cluster])
@@ -194,7 +190,7 @@ class PredictionsCall(CallWithoutFits):
         return CVResult(
             design=replace(design, kept=first),  # the first row of each record
             plan=replace(plan, rows=design.labels),
-            learner=OtherSoftware(),
+            learner=elsewhere.OtherSoftware(),
             held=held,
             chosen_metrics=choose_metrics(
                 self.metrics, design.outcome, False, threshold, held.probabilities

@@ -17,17 +17,11 @@ from statcv.inference import MonteCarlo
 from statcv.models import accepts_missing, resolve_model
 from statcv.results.call import choose_metrics
 from statcv.results.stratifier_bias import candidates as stratifiers
+from statcv.results.stratifier_bias import setting as settings
 from statcv.results.stratifier_bias.bias import StratifierBias
 from statcv.results.stratifier_bias.candidates import UNBIASED
 from statcv.results.stratifier_bias.measured import measure_all
 from statcv.results.stratifier_bias.ranking import rank
-from statcv.results.stratifier_bias.setting import (
-    Setting,
-    check_metric,
-    check_scheme,
-    read_duplicates,
-    values_of,
-)
 from statcv.tables import Table
 
 USUAL = {"continuous": "rmse", "survival": "harrell_c"}  # accuracy for classes
@@ -134,11 +128,11 @@ def stratifier_bias(
     arguments.check_whole(k, "k", least=2)
     arguments.check_whole(repeats, "repeats", least=1, most=arguments.MAX_REPEATS)
     arguments.one_of(how, (None, "pooled", "per_fold"), "how")
-    check_scheme(scheme)
+    settings.check_scheme(scheme)
     arguments.check_level(level)
     table = as_frame(data)
     seed = arguments.resolve_seed(seed)
-    same = read_duplicates(duplicates, table)
+    same = settings.read_duplicates(duplicates, table)
     weighing = [weights] if isinstance(weights, str) else []
     known = same.columns if same else ()
     bins, skipped = _bins(per_fold), dict[str, str]()
@@ -160,8 +154,8 @@ def stratifier_bias(
     kind = design.outcome.kind
     usual = USUAL.get(kind, "accuracy") if metric is None else metric
     (wanted,) = choose_metrics([usual], design.outcome)
-    check_metric(wanted)
-    setting = Setting(
+    settings.check_metric(wanted)
+    setting = settings.Setting(
         table=table,
         design=design,
         model=resolve_model(model, kind),
@@ -187,7 +181,7 @@ def stratifier_bias(
     with progress_bar(setting.k, progress) as bar:
         plans = {UNBIASED: setting.unbiased_plan(), **plans}
         ranking, once, way, importance = rank(setting, found, plans, how, n_jobs, bar)
-    values = values_of([once.scores], wanted, way)
+    values = settings.values_of([once.scores], wanted, way)
     heads = {"predicted": "predicted loss", "importance": "importance"}
     heads |= {"mutual_information": "mutual information", "anova_p": "p"}
     caption = "Loss that is predicted if folds are stratified by each candidate"

@@ -165,8 +165,8 @@ def measure_all(
                 done[key] = _fitted(setting, own, times, n_jobs, bar)
             runs, made[candidate.name] = done[key], own
             rows.append(_row(result, candidate, runs, reference))
-            each = [values_by_split(run, setting.metric) for run in runs.scores]
-            if how == "per_fold" and np.isnan(np.concatenate(each)).any():
+            by_fold = [values_by_split(run, setting.metric) for run in runs.scores]
+            if how == "per_fold" and np.isnan(np.concatenate(by_fold)).any():
                 lacking.append(candidate.name)
     if lacking:
         warn(

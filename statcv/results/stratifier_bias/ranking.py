@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from statcv.arguments import PERMUTED_COLUMN
@@ -220,7 +221,7 @@ def clamping(
 
 
 def permuting(
-    setting: Setting, candidate: CandidateStratifier, plan: FoldPlan, rng: Any
+    setting: Setting, candidate: CandidateStratifier, plan: FoldPlan, rng: Generator
 ) -> list[Alteration]:
     """Return permutations of a candidate's values within the held-out records."""
     used = used_columns(setting, candidate)

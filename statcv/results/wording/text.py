@@ -14,7 +14,7 @@ from statcv.errors import ArgumentError, StatcvError
 from statcv.formula import counted
 from statcv.inference import COMBINED, Readable
 from statcv.results.by_group import summary_by_group
-from statcv.results.corrections import optimism_corrected
+from statcv.results.estimating import optimism_corrected
 from statcv.results.permutations import biases_shown
 from statcv.results.refittable import Refittable
 from statcv.results.selection import choice_of
