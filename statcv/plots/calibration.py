@@ -35,6 +35,8 @@ FEW = 100  # least number of records for ten groups instead of five
 LINE, HEIGHT = -0.12, 0.08  # base line of the histograms, and height of the tallest bar
 TOP = 1.02  # height below which there are curves and intervals
 BARS = 50
+NUMBERS = {"calibration_slope": "slope", "calibration_intercept": "intercept"}
+NUMBERS["oe_ratio"] = "observed / expected"
 
 
 def plot_calibration(
@@ -280,11 +282,7 @@ def _numbers(records: DrawnRecords, result: Readable, level: float) -> list[str]
     """
     lines, missing, risks = [], False, records.risks
     by_time = f"@{risks.horizon:g}" if risks else ""
-    for name, label in (
-        ("calibration_slope", "slope"),
-        ("calibration_intercept", "intercept"),
-        ("oe_ratio", "observed / expected"),
-    ):
+    for name, label in NUMBERS.items():
         metric = metric_of(result, f"{name}{by_time}") if risks else METRICS[name]
         one = make_estimate(result.scores, metric, "pooled", level)
         value, ends = one.value, (one.lower, one.upper)

@@ -17,7 +17,7 @@ from statcv.inference.estimates.groups import groups_of
 from statcv.inference.paired.contrasts import Contrasts
 from statcv.inference.paired.records import is_result, name_results
 from statcv.metrics.survival.curves import RisksBy
-from statcv.plots.base import EXTERNAL, horizon_of, with_ends
+from statcv.plots.base import EXTERNAL, Floats, horizon_of, with_ends
 from statcv.words import joined, plural
 
 
@@ -31,14 +31,6 @@ class ComparedResults(Protocol):
     @property
     def contrasts(self) -> Contrasts:
         """What is compared of them, and how."""
-
-    @property
-    def level(self) -> float:
-        """The confidence level of the intervals."""
-
-    @property
-    def differences(self) -> pd.DataFrame:
-        """One row per pair: first, second, difference, lower, upper, p."""
 
 
 class Combined(Protocol):
@@ -215,9 +207,6 @@ def in_groups(result: Any, by: Any) -> dict[str, Readable]:
 
 
 # ---- the records of a result, each once, with one prediction ----
-
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from statcv.folds import FoldPlan, Ragged, Response
 from statcv.folds.audit import trained_on_equal
 from statcv.inference import Readable
 from statcv.plots import splits
-from statcv.plots.base import COLOURS, GREY, draw_legend, ink, new_axes
+from statcv.plots.base import COLOURS, GREY, Floats, draw_legend, ink, new_axes
 from statcv.plots.fit import fitting
 from statcv.plots.splits import Shown
 
@@ -36,9 +36,6 @@ DARK = "#262626"
 
 
 STRATA = (0.35, 0.8)  # alternating greys of the bands of strata
-
-
-Floats = NDArray[np.float64]
 
 
 Rows = NDArray[np.intp]

@@ -240,7 +240,7 @@ def draw_comparison(
         kind = "roc" if outcomes == {"binary"} else "forest"
     one_of(kind, (*CURVES, "difference", "forest"), "kind")
     if kind in CURVES:
-        options = {"level": compared.level, **options}
+        options = {"level": compared.contrasts.level, **options}
     draw: Draw = getattr(plots, f"plot_{kind}")
     drawn: Axes = draw(compared, ax=ax, **options)
     return drawn

@@ -174,11 +174,9 @@ def clusters_of(
         row = partial(value_at, table, place)
         label, n = said(row(group.text)), parts.count(row("n"))
         rows.append((label, n, parts.limits_cell(row, digits)))
-    hows = Said(
-        ", ".join(own["how"].str.replace("_", " ").unique()),
-        f"', '.join({table.api}.loc[{list(own.index)}, 'how']"
-        ".str.replace('_', ' ').unique())",
-    )
+    of_hows = f"{table.api}.loc[{list(own.index)}, 'how'].str.replace('_', ' ')"
+    text = ", ".join(own["how"].str.replace("_", " ").unique())
+    hows = Said(text, f"', '.join({of_hows}.unique())")
     caption: parts.Words = (f"{first.label} (", hows, ") by ", group)
     tables = [ReportTable(caption, (group, "n", estimate), tuple(rows))]
     if 1 < len(own) <= FEW:

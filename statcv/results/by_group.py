@@ -25,7 +25,7 @@ from statcv.words import plural, shared_digits, with_interval
 CALIBRATION = ("calibration_slope", "oe_ratio", "slope_counts", "oe_counts")
 MOST_ROWS = 14  # largest number of rows of groups in a summary
 OF_ESTIMATE = ("how", "value", "se", "lower", "upper", "interval_in_words")
-OF_TEST = ("difference", "se", "lower", "upper", "statistic")
+OF_TEST = ("difference", "se", "lower", "upper", "statistic", "p_value")
 SHOWN_OF_DIFFERENCES = ("metric", "first", "second", "difference", "p")
 
 
@@ -316,18 +316,11 @@ def _contrasts(groups: Sequence[Group], metric: Metric, reference: Any) -> pd.Da
         test = compare_pair(first, second, metric)
         estimate = second.estimates[metric.name]
         why = f"none: {test.reason}"
-        rows.append(
-            {
-                "metric": metric.name,
-                "first": first.name,
-                "second": second.name,
-                "how": estimate.how,
-                **{name: getattr(test, name) for name in OF_TEST},
-                "p": test.p_value,
-                "interval": why if test.reason else estimate.interval_in_words,
-            }
-        )
-    table = pd.DataFrame(rows)
+        names, numbers = (first.name, second.name), (getattr(test, n) for n in OF_TEST)
+        interval = why if test.reason else estimate.interval_in_words
+        rows.append((metric.name, *names, estimate.how, *numbers, interval))
+    heads = ["metric", "first", "second", "how", *OF_TEST[:-1], "p", "interval"]
+    table = pd.DataFrame(rows, columns=heads)
     for name, _, method in (ADJUSTED["bh"], ADJUSTED["holm"]):
         place = list(table.columns).index("p") + 1
         table.insert(place, name, adjusted(table["p"].to_numpy(float), method))

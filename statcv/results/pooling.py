@@ -95,9 +95,8 @@ class Pooled(Exports, Summarised):
     ) -> Imputed:
         first, *others = self.imputations
         each = [first.estimate(metric, how, level, interval)]
-        how = each[0].how
-        each += [one.estimate(metric, how, level, interval) for one in others]
-        found = Imputed(each)
+        asked = metric, each[0].how, level, interval
+        found = Imputed([*each, *(one.estimate(*asked) for one in others)])
         _warn({each[0].label: found.n_undefined}, len(each))
         return found
 

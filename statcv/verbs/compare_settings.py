@@ -186,16 +186,15 @@ def _by_setting(
     """Return the number, or the estimate, for each setting."""
     if isinstance(way, pd.Series) and not way.index.is_unique:
         raise ComparisonError(f"a setting occurs more than once in {name!r}.")
-    if isinstance(way, (Mapping, pd.Series)):
-        items = dict(way.items())
-    elif isinstance(way, (Sequence, np.ndarray)) and not isinstance(way, str):
-        items = dict(enumerate(way, start=1))
-    else:
+    named = isinstance(way, (Mapping, pd.Series))
+    listed = isinstance(way, (Sequence, np.ndarray)) and not isinstance(way, str)
+    if not (named or listed):
         kind = type(way).__name__
         raise ComparisonError(
             f"{name!r} is a {kind}; give one number or result per setting, in a "
             "mapping or a list."
         )
+    items = dict(way.items() if named else enumerate(way, start=1))
     return {key: _number(value, key, metric, how) for key, value in items.items()}
 
 

@@ -70,17 +70,16 @@ def _said(cost: float, half: float, of_records: float, setting: Setting) -> str:
     verb = "costs" if cost >= 0 else "flatters by"
     if np.isnan(half):
         return f"{verb} {number(abs(cost))} {unit} (no interval over folds)"
-    digits = shown_to(2 * half, setting)
-    if abs(cost) <= half:
-        most = number(abs(cost) + np.fmax(half, of_records), digits)
+    digits, away = shown_to(2 * half, setting), abs(cost)
+    if away <= half:
+        most = number(away + np.fmax(half, of_records), digits)
         return f"no bias detected: at most {most} {unit}"
-    low, high = abs(cost) - half, abs(cost) + half
-    least = number(low, digits)
+    least = number(away - half, digits)
     if float(least) == 0:  # although the interval excludes 0
-        least = number(low, 10 * low)
-    limits = f"({least} to {number(high, digits)})"
-    size = f"{verb} {number(abs(cost), digits)} {unit}"
-    if abs(cost) <= of_records:
+        least = number(away - half, 10 * (away - half))
+    limits = f"({least} to {number(away + half, digits)})"
+    size = f"{verb} {number(away, digits)} {unit}"
+    if away <= of_records:
         return f"{size} in these records {limits}, within sampling error over records"
     return f"{size} {limits}"
 
