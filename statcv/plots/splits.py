@@ -402,8 +402,9 @@ def _set_limits(ax: Axes, middle: float, n: int) -> None:
 
 def _said(correlations: list[float]) -> str:
     """Return the text of one correlation, or of the range of several."""
-    known = [f"{value:.2f}" for value in sorted(correlations) if not np.isnan(value)]
+    known = sorted(value for value in correlations if not np.isnan(value))
     if not known:
         return "the training means are all equal"
-    said = " to ".join(dict.fromkeys([known[0], known[-1]])).replace("-", "−")
+    ends = (f"{value:.2f}".replace("-", "−") for value in (known[0], known[-1]))
+    said = " to ".join(dict.fromkeys(ends))
     return f"r = {said} over held-out records"

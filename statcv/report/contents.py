@@ -187,10 +187,10 @@ def pooled_report(pooled: Pooled, level: float) -> parts.Report:
     frame.index = pd.RangeIndex(1, len(each) + 1, name="imputation")
     columns = "(one.value, one.lower, one.upper)"
     table = Cited(frame, f"pd.DataFrame([{columns} for one in each])")
-    title, said = "Estimates by imputation", "Headline metric in each imputed data set"
-    said += ", and pooled, with intervals."
+    title, text = "Estimates by imputation", "Headline metric in each imputed data set"
+    text += ", and pooled, with intervals."
     draw = partial(pooled.plot, level=level)
-    forest = parts.Picture("imputations", title, said, draw)
+    forest = parts.Picture("imputations", title, text, draw)
     tables, summary = [parts.value_table(table, each[0].label)], Cited(pooled).summary
     return general_report(summary(level=level), tables, [forest], "Imputations")
 
@@ -202,8 +202,8 @@ def pooled_comparison_report(comparison: Comparison) -> parts.Report:
     ----------
     comparison : PooledComparison
     """
-    said = "Differences with intervals, pooled over imputations."
-    forest = parts.Picture("differences", "Differences", said, comparison.plot)
+    text = "Differences with intervals, pooled over imputations."
+    forest = parts.Picture("differences", "Differences", text, comparison.plot)
     return general_report(Cited(comparison).summary(notes=True), [], [forest])
 
 
