@@ -314,7 +314,8 @@ def _ranking(found: StratifierBias) -> pd.DataFrame:
         "auROC of folds": [number(v, 0.01) for v in table["heterogeneity"]],
     }
     if table["duplicates_split"].notna().any():
-        columns["duplicates split"] = table["duplicates_split"].map("{:.0f}".format)
+        split = map("{:.0f}".format, table["duplicates_split"])
+        columns["duplicates split"] = list(split)
     return pd.DataFrame(columns, index=table["candidate"].rename(None))
 
 

@@ -180,7 +180,8 @@ def _coefficients(
     caption += f" in the folds; {why}" * bool(why)
     # an sd over folds is not a standard error, and may be 0
     sds = np.maximum(first["sd"], MOST_PRECISE * first["mean"].abs()).tolist()
-    shown = first.apply(lambda own: column(own.tolist(), sds, digits))
+    texts = {name: column(first[name].tolist(), sds, digits) for name in first}
+    shown = pd.DataFrame(texts, index=first.index)
     if wanted == "folds":
         return table, shown.drop(columns="final", errors="ignore"), caption
     columns = {"final model": shown["final"]} if "final" in shown else {}
