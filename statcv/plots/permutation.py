@@ -58,8 +58,7 @@ def plot_permutation(test: HTest | Readable, ax: Axes | None = None) -> Axes:
     if np.isfinite(test.estimate):
         named = f"observed {test.estimate:.3f}"
         ax.axvline(test.estimate, color=COLOURS[1], linewidth=2, label=named)
-    side = SIDES[test.alternative]
-    p = f"{p_in_words(test.p_value, '.3g')} ({side})"
+    p = f"{p_in_words(test.p_value, '.3g')} ({SIDES[test.alternative]})"
     p = "no p-value" if np.isnan(test.p_value) else p
     title = f"{plural(len(values), 'permuted outcome')}, {p}"
     lost = len(test.replicates) - len(values)

@@ -314,8 +314,7 @@ def _ranking(found: StratifierBias) -> pd.DataFrame:
         "auROC of folds": [number(v, 0.01) for v in table["heterogeneity"]],
     }
     if table["duplicates_split"].notna().any():
-        split = map("{:.0f}".format, table["duplicates_split"])
-        columns["duplicates split"] = list(split)
+        columns["duplicates split"] = [f"{n:.0f}" for n in table["duplicates_split"]]
     return pd.DataFrame(columns, index=table["candidate"].rename(None))
 
 

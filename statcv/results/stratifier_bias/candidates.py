@@ -53,10 +53,8 @@ class CandidateStratifier:
     @property
     def one_bin(self) -> bool:
         """Whether each fold is one quantile bin."""
-        return (
-            isinstance(self.stratifier, folds.ByQuantile)
-            and self.stratifier.per_fold == 1
-        )
+        own = self.stratifier
+        return isinstance(own, folds.ByQuantile) and own.per_fold == 1
 
     @property
     def folds(self) -> str:
