@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+import statcv.inference.meta.clustered_calibration as over_groups
 from statcv.arguments import check_level, check_types, described
 from statcv.errors import ArgumentError, UndefinedMetricWarning, warn
 from statcv.inference import Estimate, RandomEffects, Scores, joined_groups
 from statcv.inference.estimates.groups import among, group_estimates, groups_of
-from statcv.inference.meta import clustered_calibration as over_groups
 from statcv.inference.meta.clustered_calibration import ClusteredCalibration
 from statcv.inference.paired.contrasts import ADJUSTED, adjusted
 from statcv.inference.paired.groups import Group, compare_pair, group_differences

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+import statcv.inference.tests.permutation as permutation
 from statcv import errors, inference
 from statcv.arguments import check_types, check_whole
-from statcv.inference.tests import permutation
 from statcv.inference.tests.htest import check_alternative
 from statcv.inference.tests.null_bias import make_null_bias
 from statcv.metrics import Metric

@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+import statcv.inference.estimates.no_skill as no_skill
 from statcv import inference
 from statcv.engine import Held, Setup
 from statcv.errors import ArgumentTypeError, CoefficientError, NotTunedError
 from statcv.folds import FoldPlan
 from statcv.folds.audit import Audit, mean_model_auroc
 from statcv.formula import Design, caller_scope
-from statcv.inference.estimates import no_skill
 from statcv.inference.estimates.constants import constants_of
 from statcv.inference.estimates.no_skill import NoSkill, Rivals
 from statcv.inference.refits.refitting import scores_of

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pandas as pd
 
+import statcv.inference.paired.records as compared_records
 from statcv import words
 from statcv.arguments import check_level, check_types, one_of
 from statcv.engine import run
 from statcv.errors import ComparisonError
 from statcv.inference import COMBINED, measured_comparison
-from statcv.inference.paired import records as compared_records
 from statcv.inference.paired.choices import contrast
 from statcv.inference.paired.contrasts import ADJUSTED, Contrasts
 from statcv.inference.paired.methods import PairedMethod
