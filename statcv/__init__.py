@@ -82,7 +82,7 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(_HOME_OF[name]), name)
         globals()[name] = value
         return value
-    from statcv.arguments import attribute_error
+    from statcv.vocabulary import attribute_error
 
     raise attribute_error("statcv", name, __all__)
 

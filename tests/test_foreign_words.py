@@ -6,7 +6,7 @@ import pytest
 from sklearn import metrics as sklearn_metrics
 
 import statcv as scv
-from statcv import arguments as foreign_words
+from statcv import vocabulary as foreign_words
 from statcv.errors import ArgumentTypeError, FormulaError, MetricError
 from statcv.metrics import METRICS
 from statcv.verbs.cv import CV_NAMES

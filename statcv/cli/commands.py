@@ -21,7 +21,7 @@ from statcv.results.comparison.comparison import make_comparison
 from statcv.results.result import CVResult
 from statcv.results.writing.styles import check_style
 from statcv.tables import column, row_digits
-from statcv.verbs.cv_call import CVCall
+from statcv.verbs.cv import CVCall
 from statcv.verbs.from_predictions import from_predictions
 from statcv.words import percent
 
@@ -143,11 +143,9 @@ def _changes(options: Any, data: pd.DataFrame) -> dict[str, dict[str, Any]]:
     known = list(MODELS) if one == "model" else [*SCHEMES, *data.columns]
     for name in names:
         if name not in known:
-            there_are = ", ".join(MODELS if one == "model" else SCHEMES)
-            raise ArgumentError(
-                f"there is no {one} {name!r}; there are {there_are}."
-                + suggestion(name, known)
-            )
+            there = f"there are {', '.join(MODELS if one == 'model' else SCHEMES)}."
+            hint = suggestion(name, known)
+            raise ArgumentError(f"there is no {one} {name!r}; {there}{hint}")
     if len(set(names)) < max(len(names), 2):
         raise ArgumentError(f"--{one}s takes two or more different names: A,B.")
     changes: dict[str, dict[str, Any]] = {name: {one: name} for name in names}

@@ -180,10 +180,8 @@ def write_text(path: Path, content: object) -> Path:
 
 def _write_paper_table(table: PaperTable, folder: Path) -> list[Path]:
     """Write the table for a paper, as a document of Word too if that is possible."""
-    written = [
-        write_text(folder / "table.tex", table.to_latex()),
-        write_text(folder / "table.md", table.to_markdown().rstrip()),
-    ]
+    written = [write_text(folder / "table.tex", table.to_latex())]
+    written.append(write_text(folder / "table.md", table.to_markdown().rstrip()))
     with suppress(errors.MissingPackageError):
         written.append(table.to_word(folder / "table.docx"))
     return written

@@ -33,6 +33,7 @@ REGISTER = """\
 
 PLAN = ["scheme", "k", "p", "pairs", "repeats", "rebalance", "positive", "horizon"]
 PLAN += ["na_action", "seed"]
+PLAN_OF_DATA = ["outcome", "scheme", "p", "pairs", "rebalance", "positive"]
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -49,9 +50,8 @@ def _run(options: argparse.Namespace) -> None:
     binned = isinstance(stratify, ByQuantile)
     columns = list(getattr(stratify, "columns", options.stratify or ()))
     identifying = [] if binned else columns
-    data = files.read_data(
-        options.data, files.layout_of(options), identifying, options.outcome
-    )
+    layout = files.layout_of(options)
+    data = files.read_data(options.data, layout, identifying, options.outcome)
     plan = fold_plan(options.outcome, data, **call)
     if options.sql:
         files.refuse(options, ["out", "duplicates"], "beside --sql; leave it out")
@@ -106,8 +106,7 @@ def _stratifier(options: argparse.Namespace) -> Any:
 def _sql(stratify: Any, options: argparse.Namespace, k: int) -> str:
     """Return the folds as SQL, one expression per repeat."""
     if options.data is None:
-        unused = ["outcome", "scheme", "p", "pairs", "rebalance", "positive"]
-        unused += ["out", "duplicates"]
+        unused = [*PLAN_OF_DATA, "out", "duplicates"]
         files.refuse(options, unused, "beside --sql; give DATA, or leave it out")
     if isinstance(stratify, ByHash):
         files.refuse(options, ["repeats"], "beside --sql; a hash does not depend on it")
@@ -127,10 +126,8 @@ def _sql(stratify: Any, options: argparse.Namespace, k: int) -> str:
         raise ArgumentError(
             "--seed allocates the bins to folds; sites that agree use the same."
         )
-    if options.k not in (None, stratify.n_folds):
-        raise ArgumentError(
-            f"the thresholds make {stratify.n_folds} folds, not k={options.k}."
-        )
+    if options.k not in (None, folds := stratify.n_folds):
+        raise ArgumentError(f"the thresholds make {folds} folds, not k={options.k}.")
     if not stratify.random:
         files.refuse(options, ["repeats"], "beside --sql; these folds are not random")
     seed, column = resolve_seed(options.seed), stratify.columns[0]

@@ -78,9 +78,7 @@ def _fail(message: str, code: int = 2) -> int:
 def _one_line(message: str) -> str:
     """Return a message in one line, with the position that a caret below it marks."""
     text, *place = message.splitlines()
-    carets = [
-        line.index("^") for line in place if line.strip("^ ") == "" and "^" in line
-    ]
+    carets = [one.index("^") for one in place if set(one) - {" "} == {"^"}]
     if not carets:
         return " ".join([text, *map(str.strip, place)])
     indent = len(place[0]) - len(place[0].lstrip())

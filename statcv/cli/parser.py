@@ -40,10 +40,8 @@ class _Parser(argparse.ArgumentParser):
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser, which says which command is asked for."""
-    plain: dict[str, Any] = {
-        "formatter_class": argparse.RawDescriptionHelpFormatter,
-        "allow_abbrev": False,
-    }
+    plain: dict[str, Any] = {"allow_abbrev": False}
+    plain["formatter_class"] = argparse.RawDescriptionHelpFormatter
     described = "Cross-validation for statisticians."
     parser = _Parser(prog="statcv", description=described, epilog=EXAMPLES, **plain)
     version = f"statcv {statcv.__version__}"
@@ -139,11 +137,6 @@ def _number(text: str) -> float:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
 
 
-def _times(text: str) -> list[float]:
-    """Return numbers that are separated by commas."""
-    return [_number(value) for value in _names(text)]
-
-
 def _threshold(text: str) -> float | str:
     try:
         return float(text)
@@ -168,7 +161,7 @@ KINDS: dict[str, Callable[[str], Any]] = {
     **dict.fromkeys(("EXCHANGE", "HOME", "CENTER", "REQUEST"), Path),
     **dict.fromkeys(("A,B", "A,B,C"), _names),
     **dict.fromkeys(("NAME=A,B", "NAME=1,2,5"), _values),
-    "TIMES": _times,
+    "TIMES": lambda text: [_number(value) for value in _names(text)],
     "P": _number,
     "T": _threshold,
 }

@@ -113,11 +113,8 @@ def _trees_of(options: argparse.Namespace) -> sites.Trees | None:
     if options.model != "trees":
         files.refuse(options, ("cuts", *SIZES), "without --model trees")
         return None
-    given = {
-        argument: getattr(options, name)
-        for name, argument in SIZES.items()
-        if getattr(options, name) is not None
-    }
+    every = {argument: getattr(options, name) for name, argument in SIZES.items()}
+    given = {name: value for name, value in every.items() if value is not None}
     return sites.Trees(dict(options.cuts or ()), **given)
 
 
@@ -127,10 +124,8 @@ def _disclose(options: argparse.Namespace) -> None:
     print(f"{plan}\n")
     print(f"What leaves each site, from at least {plan.cell} records behind a count:\n")
     print(sheet.to_string(index=False))
-    print(
-        f"\n`times` is how often at most: the run ends after {plan.rounds} rounds at "
-        "the latest."
-    )
+    most = f"the run ends after {plan.rounds} rounds at the latest."
+    print(f"\n`times` is how often at most: {most}")
     if plan.grown:
         print(f"\n{UNGUARDED}")
     if options.out:
@@ -158,16 +153,9 @@ def _join(options: argparse.Namespace) -> None:
     layout = files.layout_of(options)
     data = _records(plan, site, options.data, layout)
     with transports.locked(options.home):
-        home = transports.join(
-            options.home,
-            plan,
-            site,
-            data,
-            file=where,
-            layout=layout,
-            coordinator=options.coordinator,
-            permit=options.permit_another_plan,
-        )
+        more = {"file": where, "layout": layout, "coordinator": options.coordinator}
+        more["permit"] = options.permit_another_plan
+        home = transports.join(options.home, plan, site, data, **more)
     print(f"{plan}\n\nSite {site} can take part: its data suit the plan.")
     _tell_key(f"The key of site {site}", home)
     print(f"Its public part is {options.home / transports.card_name(site)}.")
@@ -213,13 +201,13 @@ def _party(home: transports.Home, grow: sites.Grow | None = None) -> Party:
 
 def _grower(options: argparse.Namespace) -> sites.Grow | None:
     """Return what grows the trees of a site, if options name a server."""
-    if options.trees is None and options.certificates is None:
+    both = options.trees, options.certificates
+    if both == (None, None):
         return None
-    if options.trees is None or options.certificates is None:
+    if None in both:
         raise ArgumentError("trees need both --trees HOST:PORT and --certificates DIR.")
     federated.need_plugin()
-    server = federated.Server(options.trees, options.certificates)
-    return federated.Grower(server)
+    return federated.Grower(federated.Server(*both))
 
 
 def _step(options: argparse.Namespace) -> None:

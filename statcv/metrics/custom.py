@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from statcv.arguments import metric_answer
 from statcv.errors import ArgumentTypeError, MetricError, reason, suggestion
 from statcv.metrics.classification import classwise
 from statcv.metrics.influence.table import influence_on_mean
 from statcv.metrics.inputs import Bools, Floats, one_of, real_array, same_length
 from statcv.metrics.metric import Metric
 from statcv.metrics.registry import METRICS
+from statcv.vocabulary import metric_answer
 from statcv.words import plural
 
 _PASSED = {

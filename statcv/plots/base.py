@@ -274,6 +274,11 @@ def predictions_said(*hows: str) -> str:
     return " and ".join([*said, *(how for how in distinct if how not in held)])
 
 
+def draw_treating_none(ax: Axes) -> None:
+    """Draw the net benefit of treating no one."""
+    ax.axhline(0, color=GREY, linewidth=1.2, label="treat none")
+
+
 def prediction_label(scores: Scores, what: str) -> str:
     """Return the label of an axis of predictions, which may be held-out ones."""
     return what if scores.external else f"held-out {what}"

@@ -10,11 +10,17 @@ from numpy.typing import NDArray
 from statcv.arguments import check_types
 from statcv.errors import ArgumentError
 from statcv.inference import Readable, make_estimate, metric_of
-from statcv.metrics import METRICS, calibration, calibration_curve, calibration_groups
+from statcv.metrics import (
+    METRICS,
+    CurveBand,
+    calibration,
+    calibration_curve,
+    calibration_groups,
+)
 from statcv.metrics.probabilities.recalibration import logit_of, recalibration
 from statcv.numeric.logistic import expit
 from statcv.plots import base
-from statcv.plots.drawn import Drawn, DrawnRecords, named_results, records_of
+from statcv.plots.drawn import Drawn, DrawnRecords, named_results, risks_of
 from statcv.plots.fit import REASON, fitting
 from statcv.words import percent, plural, with_interval
 
@@ -29,6 +35,8 @@ FEW = 100  # least number of records for ten groups instead of five
 LINE, HEIGHT = -0.12, 0.08  # base line of the histograms, and height of the tallest bar
 TOP = 1.02  # height below which there are curves and intervals
 BARS = 50
+NUMBERS = {"calibration_slope": "slope", "calibration_intercept": "intercept"}
+NUMBERS["oe_ratio"] = "observed / expected"
 
 
 def plot_calibration(
@@ -92,11 +100,7 @@ def plot_calibration(
     """
     check_types(plot_calibration, locals())
     named = named_results(results, "plot_calibration", by=by)
-    known: dict[str, Any] = {"probabilities": True, "timed": True, "at": at}
-    read = {
-        name: records_of(result, "a calibration curve", **known)
-        for name, result in named.items()
-    }
+    read = risks_of(named, "a calibration curve", at)
     timed = any(one.risks for one in read.values())
     if timed and (recalibrated or smooth == "spline"):
         given = "recalibrated=True" if recalibrated else "smooth='spline'"
@@ -107,12 +111,14 @@ def plot_calibration(
     lines: list[str] = []
     for number, (name, records) in enumerate(read.items()):
         told = _numbers(records, named[name], level)
-        short = ", ".join(one.partition(" (")[0] for one in told[:3])
-        label = f"{name}: {short}" if others else ""
+        label = f"{name}: {_short(told)}" if others else ""
         colour = base.COLOURS[number % len(base.COLOURS)] if others else base.COLOURS[2]
         kind = smooth or "spline"
-        why = _draw_curve(ax, records, level, kind, colour, label)
-        if why and others:
+        method, band, why = _curve(records, level, kind)
+        if not why:
+            base.draw_curve(ax, band.at, band.estimate, label or method, colour)
+            base.draw_band(ax, band, colour)
+        elif others:
             ax.plot([], [], " ", label=f"{name}: {why}", gid=REASON)
         if recalibrated:
             _draw_recalibrated(ax, records, kind, colour)
@@ -121,16 +127,15 @@ def plot_calibration(
         _draw_groups(ax, records, level, groups)
         _draw_histograms(ax, records, first)
         _write(ax, lines)
-    outcome, by_time, risks = first.design.outcome, "", records.risks
+    outcome = first.design.outcome
     share, predicted = "share with {0.name} = {0.levels[1]}", "predicted probability"
-    if risks is not None:
-        by_time = f" at {risks.horizon:g}"
-        share, predicted = (
-            f"{one} risk by {risks.horizon:g}" for one in ("observed", "predicted")
-        )
+    if records.risks is not None:
+        by_then = f"risk by {records.risks.horizon:g}"
+        share, predicted = f"observed {by_then}", f"predicted {by_then}"
     others_only = all(one.scores.external for one in named.values())
     across = "held-out " * (not others_only) + predicted
-    title = base.titled(f"Calibration{by_time}", *(one.how for one in read.values()))
+    how = (one.how for one in read.values())
+    title = base.titled(f"Calibration{records.by_time}", *how)
     ax.set_yticks(np.linspace(0, 1, 6))
     return base.finish(ax, across, share.format(outcome), title, xlim=base.UNIT)
 
@@ -141,9 +146,13 @@ def _write(ax: Axes, lines: list[str]) -> None:
     style["transform"] = ax.transAxes
     said = ax.text(0.03, 0.97, "\n".join(lines), **style)
     ax.set_ylim(LINE - HEIGHT - 0.02, TOP)
-    short = ", ".join(one.partition(" (")[0] for one in lines[:3])
-    low = "\n".join([short, *lines[3:]])
+    low = "\n".join([_short(lines), *lines[3:]])
     fitting(ax).head = said, TOP, said.get_text(), low
+
+
+def _short(lines: list[str]) -> str:
+    """Return the numbers without their intervals in one line."""
+    return ", ".join(one.partition(" (")[0] for one in lines[:3])
 
 
 def plot_corrected_calibration(
@@ -178,9 +187,7 @@ def plot_corrected_calibration(
     ax = base.new_axes(ax)
     base.draw_diagonal(ax)
     at, colour = curve.predicted, base.COLOURS[2]
-    ax.plot(
-        at, curve.apparent, color=base.ink(), linewidth=1, ls="--", label="apparent"
-    )
+    ax.plot(at, curve.apparent, "--", color=base.ink(), lw=1, label="apparent")
     base.draw_curve(ax, at, curve.corrected, f"corrected, {curve.method}", colour)
     base.shade(ax, at, curve.lower, curve.upper, colour, base.pointwise(curve.level))
     ax.vlines(curve.predictions, -0.05, -0.02, color=base.ink(), linewidth=0.4)
@@ -205,37 +212,19 @@ def _draw_recalibrated(
     ax.plot(curve.predicted, curve.observed, "--", color=colour, lw=1.2, label=label)
 
 
-def _draw_curve(
-    ax: Axes,
-    records: DrawnRecords,
-    level: float,
-    smooth: Literal["spline", "loess"],
-    colour: str,
-    label: str,
-) -> str:
-    """Draw the smooth curve and its band, or return why there is no curve."""
+def _curve(
+    records: DrawnRecords, level: float, smooth: Literal["spline", "loess"]
+) -> tuple[str, CurveBand, str]:
+    """Return the name of the smooth curve, its band, and why there is no curve."""
     if records.risks is not None:
         found = records.risks.calibration(level)
-        if np.isnan(found.estimate).all():
-            return "no smooth curve: too few records with a known status"
-        base.draw_curve(
-            ax, found.at, found.estimate, label or "local regression", colour
-        )
-        base.draw_band(ax, found, colour)
-        return ""
-    curve = calibration_curve(
-        records.y,
-        records.predicted,
-        level=level,
-        smooth=smooth,
-        clusters=records.clusters,
-    )
-    if np.isnan(curve.observed).all():
-        return curve.reason
-    at, band = curve.predicted, base.pointwise(level)
-    base.draw_curve(ax, at, curve.observed, label or curve.method, colour)
-    base.shade(ax, at, curve.lower, curve.upper, colour, band)
-    return ""
+        why = "no smooth curve: too few records with a known status"
+        return "local regression", found, why * bool(np.isnan(found.estimate).all())
+    given: dict[str, Any] = {"level": level, "clusters": records.clusters}
+    curve = calibration_curve(records.y, records.predicted, smooth=smooth, **given)
+    limits = curve.lower, curve.observed, curve.upper
+    band = CurveBand(curve.predicted, *limits, level, "pointwise")
+    return curve.method, band, curve.reason * bool(np.isnan(curve.observed).all())
 
 
 def _draw_groups(
@@ -257,16 +246,10 @@ def _draw_groups(
         each += ", Kaplan–Meier"
         if lost := int(np.isnan(found.observed).sum()):
             each += f"; {lost} not followed to {records.risks.horizon:g}"
-    ax.errorbar(
-        found.predicted,
-        found.observed,
-        yerr=np.clip([below, above], 0, None),
-        fmt="o",
-        color=base.ink(),
-        markersize=4,
-        elinewidth=0.8,
-        label=f"{plural(len(found.count), 'group')} of {each}",
-    )
+    label, reach = f"{plural(len(found.count), 'group')} of {each}", [below, above]
+    look: dict[str, Any] = {"fmt": "o", "markersize": 4, "elinewidth": 0.8}
+    look |= {"yerr": np.clip(reach, 0, None), "color": base.ink(), "label": label}
+    ax.errorbar(found.predicted, found.observed, **look)
 
 
 def _draw_histograms(ax: Axes, records: DrawnRecords, result: Readable) -> None:
@@ -287,15 +270,9 @@ def _draw_histograms(ax: Axes, records: DrawnRecords, result: Readable) -> None:
     ]
     tallest = max(float(share.max()) for share in shares) or 1.0
     for code, side in ((1, 1), (0, -1)):
-        ax.bar(
-            edges[:-1],
-            side * HEIGHT * shares[code] / tallest,
-            1 / BARS,
-            LINE,
-            align="edge",
-            color=base.COLOURS[code],
-            label=names[code],
-        )
+        heights = side * HEIGHT * shares[code] / tallest
+        look: dict[str, Any] = {"color": base.COLOURS[code], "label": names[code]}
+        ax.bar(edges[:-1], heights, 1 / BARS, LINE, align="edge", **look)
 
 
 def _numbers(records: DrawnRecords, result: Readable, level: float) -> list[str]:
@@ -305,11 +282,7 @@ def _numbers(records: DrawnRecords, result: Readable, level: float) -> list[str]
     """
     lines, missing, risks = [], False, records.risks
     by_time = f"@{risks.horizon:g}" if risks else ""
-    for name, label in (
-        ("calibration_slope", "slope"),
-        ("calibration_intercept", "intercept"),
-        ("oe_ratio", "observed / expected"),
-    ):
+    for name, label in NUMBERS.items():
         metric = metric_of(result, f"{name}{by_time}") if risks else METRICS[name]
         one = make_estimate(result.scores, metric, "pooled", level)
         value, ends = one.value, (one.lower, one.upper)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,7 @@ from statcv.inference.paired.records import check_same_records
 from statcv.metrics import net_benefit
 from statcv.metrics.classification.decision import cuts_of
 from statcv.plots import base
-from statcv.plots.drawn import Drawn, DrawnRecords, OfGroup, named_results, records_of
+from statcv.plots.drawn import Drawn, DrawnRecords, OfGroup, named_results, risks_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,11 +82,7 @@ def plot_decision(
         raise ArgumentError(
             "thresholds is empty; give probabilities of at least 0 and below 1."
         )
-    known: dict[str, Any] = {"probabilities": True, "timed": True, "at": at}
-    read = {
-        name: records_of(result, "a decision curve", **known)
-        for name, result in named.items()
-    }
+    read = risks_of(named, "a decision curve", at)
     groups = any(isinstance(one, OfGroup) for one in named.values())
     if not groups:
         check_same_records(named)
@@ -94,25 +90,25 @@ def plot_decision(
     ax = base.new_axes(ax)
     top, all_treated = 0.0, []
     for name, records in read.items():
-        curve = _curve(records, where, level)
+        net_benefit, lower, upper, treat_all = _curve(records, where, level)
         mark, label = "s" if len(where) == 1 else "", name or "model"
-        colour = base.draw_curve(ax, where, curve.net_benefit, label, marker=mark)
-        if not np.isnan(curve.lower).all():
-            base.shade(
-                ax, where, curve.lower, curve.upper, colour, base.pointwise(level)
-            )
-        top = max(top, _height(curve))
-        all_treated.append((curve.treat_all, colour if groups else base.ink()))
+        colour = base.draw_curve(ax, where, net_benefit, label, marker=mark)
+        if not np.isnan(lower).all():
+            base.shade(ax, where, lower, upper, colour, base.pointwise(level))
+        # the height to show is that of the band, unless it is far too large
+        drawn = max(float(net_benefit.max()), float(treat_all.max()), 0.0)
+        top = max(top, float(np.clip(np.nanmax([*upper, 0.0]), drawn, 1.6 * drawn)))
+        all_treated.append((treat_all, colour if groups else base.ink()))
         _mark_threshold(ax, named[name], records, where, colour)
     # the same records have one line, and each group has its own
     for number, (height, colour) in enumerate(all_treated[: None if groups else 1]):
         label = "" if number else "treat all"
         ax.plot(where, height, "--", color=colour, lw=1, label=label)
-    ax.axhline(0, color=base.GREY, linewidth=1.2, label="treat none")
+    base.draw_treating_none(ax)
     top = top or 1.0
     ax.set_ylim(-DEEPEST * top, 1.08 * top)
-    by_time = f" at {records.risks.horizon:g}" if records.risks else ""
-    title = base.titled(f"Decision curve{by_time}", *(one.how for one in read.values()))
+    how = (one.how for one in read.values())
+    title = base.titled(f"Decision curve{records.by_time}", *how)
     return base.finish(ax, "threshold probability", "net benefit", title)
 
 
@@ -127,30 +123,17 @@ def _usual_thresholds(read: Iterable[DrawnRecords]) -> NDArray[np.float64]:
     return np.asarray(THRESHOLDS[: np.searchsorted(THRESHOLDS, last, "right")])
 
 
-class _Curve(NamedTuple):
-    """The net benefit by threshold, its limits, and that of treating all."""
-
-    net_benefit: base.Floats
-    lower: base.Floats
-    upper: base.Floats
-    treat_all: base.Floats
-
-
-def _curve(records: DrawnRecords, where: base.Floats, level: float | None) -> _Curve:
-    """Return the decision curve of records."""
+def _curve(
+    records: DrawnRecords, where: base.Floats, level: float | None
+) -> tuple[base.Floats, base.Floats, base.Floats, base.Floats]:
+    """Return the net benefit by threshold, its limits, and that of treating all."""
     if records.risks is not None:
         cuts = np.atleast_1d(cuts_of(where))
         band, everyone = records.risks.net_benefit(cuts, level), records.risks.treat_all
-        return _Curve(band.estimate, band.lower, band.upper, everyone(cuts))
-    read_off = (records.y, records.predicted, where)
-    of_classes = net_benefit(*read_off, clusters=records.clusters, level=level or 0.95)
-    return _Curve(*(getattr(of_classes, name) for name in _Curve._fields))
-
-
-def _height(curve: _Curve) -> float:
-    """Return the height to show: that of the band, unless it is far too large."""
-    drawn = max(float(curve.net_benefit.max()), float(curve.treat_all.max()), 0.0)
-    return float(np.clip(np.nanmax([*curve.upper, 0.0]), drawn, 1.6 * drawn))
+        return band.estimate, band.lower, band.upper, everyone(cuts)
+    given: dict[str, Any] = {"clusters": records.clusters, "level": level or 0.95}
+    found = net_benefit(records.y, records.predicted, where, **given)
+    return found.net_benefit, found.lower, found.upper, found.treat_all
 
 
 def _mark_threshold(
@@ -163,7 +146,7 @@ def _mark_threshold(
     cut = float(cuts[0])
     if not where.min() <= cut <= where.max():
         return
-    worth = _curve(records, np.array([cut]), None).net_benefit
+    worth = _curve(records, np.array([cut]), None)[0]
     label = f"threshold {cut:g}"
     known = {line.get_label() for line in ax.lines}
     (dot,) = ax.plot([cut], worth, "o", color=colour, markersize=6)

@@ -43,6 +43,9 @@ class DrawnPair:
     row: pd.Series[Any]
 
 
+DRAWS = "plot_difference() draws a comparison or two results"
+
+
 def read_pair(comparison: Contrasts, pair: tuple[str, str] | None) -> DrawnPair:
     """Return a pair of a comparison, the first unless another one is named.
 
@@ -79,10 +82,7 @@ def compared_pair(
     """
     for one in (first, second):
         if not is_result(one):
-            raise ArgumentTypeError(
-                "plot_difference() draws a comparison or two results, not a "
-                f"{type(one).__name__}."
-            )
+            raise ArgumentTypeError(f"{DRAWS}, not a {type(one).__name__}.")
     check_drawable(chosen_metric(first, metric))
     return read_pair(contrast(name_results([first, second]), metric, level), None)
 
@@ -171,10 +171,7 @@ def plot_difference(
             raise ArgumentError(f"pair={pair!r} means nothing for two results.")
         found = compared_pair(first, second, metric, level)
     elif not hasattr(first, "differences"):
-        raise ArgumentTypeError(
-            "plot_difference() draws a comparison or two results, not one "
-            f"{type(first).__name__}."
-        )
+        raise ArgumentTypeError(f"{DRAWS}, not one {type(first).__name__}.")
     elif metric is not None:
         raise ArgumentError(
             f"metric={metric!r} means nothing for a comparison, which has its own; "
@@ -200,23 +197,17 @@ def _draw_curve(ax: Axes, found: DrawnPair, n_boot: int | None) -> None:
     """Draw the difference of two ROC curves."""
     compared = found.compared
     first, second = (compared.records.predictions[one] for one in found.names)
-    band = roc_difference(
-        compared.records.y,
-        second,
-        first,
-        level=compared.level,
-        clusters=compared.clusters(*found.names),
-        n_boot=n_boot,
-        seed=compared.results[found.names[0]].seed,
-    )
+    drawn: dict[str, Any] = {"seed": compared.results[found.names[0]].seed}
+    drawn |= {"clusters": compared.clusters(*found.names), "n_boot": n_boot}
+    y, level = compared.records.y, compared.level
+    band = roc_difference(y, second, first, level=level, **drawn)
     base.draw_level(ax, 0)
-    base.draw_band(
-        ax, band, base.draw_curve(ax, band.at, band.estimate, None, base.COLOURS[0])
-    )
+    colour = base.draw_curve(ax, band.at, band.estimate, None, base.COLOURS[0])
+    base.draw_band(ax, band, colour)
     base.draw_legend(ax)
     _even_about_zero(ax)
     ax.set(xlabel="1 − specificity", ylabel="difference in sensitivity")
-    ax.set_xlim(-0.02, 1.02)
+    ax.set_xlim(base.UNIT)
 
 
 def _draw_records(ax: Axes, found: DrawnPair) -> None:

@@ -17,7 +17,7 @@ from statcv.inference.estimates.groups import groups_of
 from statcv.inference.paired.contrasts import Contrasts
 from statcv.inference.paired.records import is_result, name_results
 from statcv.metrics.survival.curves import RisksBy
-from statcv.plots.base import EXTERNAL, horizon_of, with_ends
+from statcv.plots.base import EXTERNAL, Floats, horizon_of, with_ends
 from statcv.words import joined, plural
 
 
@@ -31,14 +31,6 @@ class ComparedResults(Protocol):
     @property
     def contrasts(self) -> Contrasts:
         """What is compared of them, and how."""
-
-    @property
-    def level(self) -> float:
-        """The confidence level of the intervals."""
-
-    @property
-    def differences(self) -> pd.DataFrame:
-        """One row per pair: first, second, difference, lower, upper, p."""
 
 
 class Combined(Protocol):
@@ -217,9 +209,6 @@ def in_groups(result: Any, by: Any) -> dict[str, Readable]:
 # ---- the records of a result, each once, with one prediction ----
 
 
-Floats = NDArray[np.float64]
-
-
 @dataclass(frozen=True, eq=False)
 class DrawnRecords:
     """All records that were held out, each of them once.
@@ -243,6 +232,11 @@ class DrawnRecords:
     clusters: NDArray[np.intp] | None
     how: str
     risks: RisksBy | None = None
+
+    @property
+    def by_time(self) -> str:
+        """The end of a title that names the horizon, if there is one."""
+        return f" at {self.risks.horizon:g}" if self.risks else ""
 
 
 def records_of(
@@ -300,6 +294,14 @@ def records_of(
     clusters = None if scores.clusters is None else scores.clusters[row]
     y = np.asarray(scores.y[row], dtype=np.int64)
     return DrawnRecords(y, predicted, clusters, how_averaged(scores))
+
+
+def risks_of(
+    named: Mapping[str, Readable], picture: str, at: float | None
+) -> dict[str, DrawnRecords]:
+    """Return the records of results whose predictions are risks, by name."""
+    known: dict[str, Any] = {"probabilities": True, "timed": True, "at": at}
+    return {name: records_of(one, picture, **known) for name, one in named.items()}
 
 
 def timed_records(result: Readable, horizon: float | None = None) -> DrawnRecords:

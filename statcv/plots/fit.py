@@ -155,12 +155,12 @@ class Fitting:
                 self._wrap_text(text, 0.94 * min(across, slot), renderer)
         if self.head is not None:
             text, _, whole, short = self.head
-            text.set_text(whole)
-            self._wrap_text(text, 0.94 * min(across, slot), renderer)
-            if text.get_window_extent(renderer).height * points > HEAD * along:
-                text.set_text(short)
+            for said in (whole, short):
+                text.set_text(said)
                 self._wrap_text(text, 0.94 * min(across, slot), renderer)
-            tall = text.get_window_extent(renderer).height * points
+                tall = text.get_window_extent(renderer).height * points
+                if tall <= HEAD * along:
+                    break
             text.set_visible(tall <= 2 * HEAD * along)
 
     def _taken(self, renderer: Any) -> float:
@@ -325,11 +325,7 @@ class FittedLegend:
     """
 
     def __init__(
-        self,
-        ax: Axes,
-        place: Place | None,
-        handles: Sequence[Artist] | None,
-        title: str,
+        self, ax: Axes, place: Place | None, handles: Sequence[Any] | None, title: str
     ) -> None:
         import matplotlib as mpl
 
@@ -409,17 +405,10 @@ class FittedLegend:
 
     def _make(self, place: Place | None, columns: int) -> Legend:
         handles = self._entries()
-        self.made = self.ax.legend(
-            handles=handles,
-            title=self.title or None,
-            loc=place or "upper center",
-            ncols=columns,
-            handlelength=1.6,
-            columnspacing=BETWEEN,
-            frameon=False,
-            fontsize=self.size,
-            title_fontsize=self.size,
-        )
+        look: dict[str, Any] = {"loc": place or "upper center", "ncols": columns}
+        look |= {"handlelength": 1.6, "columnspacing": BETWEEN, "frameon": False}
+        look |= dict.fromkeys(("fontsize", "title_fontsize"), self.size)
+        self.made = self.ax.legend(handles=handles, title=self.title or None, **look)
         for handle, shown in zip(handles, self.made.legend_handles, strict=False):
             if _gid(handle) == CURVE and shown is not None:
                 shown.set(alpha=1, linewidth=self.line)  # repeats are faint and thin

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
+Limits = tuple[float, float]
 NUMBERS = ("estimate", "difference", "lower", "upper", "se", "n", "weight")
 NOT_NAMES = {*NUMBERS, "metric", "how", "interval", "caveat", "n_folds", "n_undefined"}
 
@@ -94,10 +95,17 @@ def read_rows(
     """
     if hasattr(estimates, "differences"):
         _refuse("a comparison", metric=metric, how=how, names=names)
-        rows = _of_comparison(estimates)
+        columns = ["first", "second", "difference", "lower", "upper"]
+        label = f"difference in {estimates.contrasts.metric.label}"
+        title = f"Paired differences, {percent(estimates.level)} intervals"
+        rows = _of_table(estimates.differences[columns], None, None)
+        rows = replace(rows, label=label, title=title)
     elif hasattr(estimates, "pooled") and hasattr(estimates, "table"):
         _refuse("a meta-analysis", metric=metric, how=how, names=names)
-        rows = _of_combined(estimates)
+        table = estimates.table.assign(names=estimates.table.index)
+        known = table.drop(columns="n") if table["n"].isna().any() else table
+        rows = replace(_of_table(known, None, "names"), label=estimates.label)
+        rows = replace(rows, title="Data sets", summary=estimates.pooled)
     elif isinstance(estimates, pd.DataFrame):
         _refuse("a table", how=how)
         rows = _of_table(estimates, metric, names)
@@ -121,22 +129,6 @@ def _refuse(what: str, **given: str | None) -> None:
             raise ArgumentError(f"{name}={value!r} means nothing for {what}.")
 
 
-def _of_comparison(comparison: drawn.ComparedResults) -> ForestRows:
-    table = comparison.differences[["first", "second", "difference", "lower", "upper"]]
-    label = f"difference in {comparison.contrasts.metric.label}"
-    title = f"Paired differences, {percent(comparison.level)} intervals"
-    return replace(_of_table(table, None, None), label=label, title=title)
-
-
-def _of_combined(combined: drawn.Combined) -> ForestRows:
-    table = combined.table.assign(names=combined.table.index)
-    if table["n"].isna().any():
-        table = table.drop(columns="n")
-    made = _of_table(table, None, "names")
-    title, pooled = "Data sets", combined.pooled
-    return replace(made, label=combined.label, title=title, summary=pooled)
-
-
 def _of_table(table: pd.DataFrame, metric: str | None, names: str | None) -> ForestRows:
     number = "difference" if "difference" in table else "estimate"
     for column in (number, "lower", "upper"):
@@ -149,10 +141,7 @@ def _of_table(table: pd.DataFrame, metric: str | None, names: str | None) -> For
     label, table = _one_metric(table, number, metric, names)
     named, by = _names(table, names)
     if "n" in table:
-        counts = table["n"].tolist()
-        named = [
-            f"{name} (n = {n:,.0f})" for name, n in zip(named, counts, strict=True)
-        ]
+        named = list(map("{} (n = {:,.0f})".format, named, table["n"]))
     numbers = table.assign(weight=table.get("weight", np.nan))
     each = numbers[[number, "lower", "upper", "weight"]].to_numpy(float).tolist()
     rows = [Row(name, *four) for name, four in zip(named, each, strict=True)]
@@ -206,11 +195,8 @@ def _name_columns(table: pd.DataFrame) -> list[str]:
     """Return the columns that identify the rows, if the index does not."""
     if table.index.name is not None or table.index.dtype.kind not in "iu":
         return []
-    return [
-        str(column)
-        for column in table.columns
-        if column not in NOT_NAMES and table[column].dtype.kind != "f"
-    ]
+    kinds = table.dtypes.map(lambda dtype: dtype.kind)
+    return [str(one) for one in kinds.index[kinds != "f"] if one not in NOT_NAMES]
 
 
 def _of_mapping(
@@ -235,18 +221,16 @@ def _of_mapping(
             f"the estimates are of {' and '.join(sorted(labels))}, which do not share "
             "an axis; choose one with metric=."
         )
-    hows = {value.how for value in known}
-    rows = [_row(_with_how(name, value, hows), value) for name, value in found.items()]
+    hows, rows = {value.how for value in known}, []
+    for name, value in found.items():
+        # how folds are combined, if rows differ in that
+        told = isinstance(value, Estimate) and len(hows) > 1
+        how = f" ({COMBINED.get(value.how, value.how)})" if told else ""
+        rows.append(_row(f"{name}{how}", value))
     label = next(iter(labels), "estimate")
     levels = {value.level for value in known if not np.isnan(value.lower)}
     title = f"{percent(*levels)} intervals" if len(levels) == 1 else ""
     return ForestRows(rows, label, title, _no_skill(label))
-
-
-def _with_how(name: str, value: Any, hows: set[str]) -> str:
-    """Return the name of a row, with how folds are combined if rows differ in that."""
-    told = isinstance(value, Estimate) and len(hows) > 1
-    return f"{name} ({COMBINED.get(value.how, value.how)})" if told else name
 
 
 def _row(name: str, value: Any) -> Row:
@@ -346,8 +330,11 @@ def plot_forest(
     ax = base.axes_of_rows(ax, len(every), 0.38, width=6.4)
     if np.isfinite(line):
         ax.axvline(line, color=base.GREY, linewidth=0.9, linestyle=":", zorder=0)
+    weights = pd.Series([row.weight for row in found.rows], dtype=float)
+    shares = weights / weights.max() if weights.max() > 0 else weights * np.nan
+    areas = (12 + 108 * shares).fillna(36.0)  # in proportion to the weight
     for place, row in enumerate(found.rows):
-        _draw_row(ax, row, place, low, high, _area(row, found.rows))
+        _draw_row(ax, row, place, (low, high), float(areas[place]))
     last = len(every) - 1
     for diamond in diamonds:
         ax.axhline(last - 0.5, color=base.GREY, linewidth=0.6)
@@ -371,9 +358,7 @@ def _given(estimates: tuple[Any, ...]) -> Any:
     return {name or base.short_scheme(one.plan): one for name, one in named.items()}
 
 
-def _limits(
-    rows: list[Row], line: float, xlim: tuple[float, float] | None
-) -> tuple[float, float]:
+def _limits(rows: list[Row], line: float, xlim: Limits | None) -> Limits:
     """Return the limits of the axis, which by default include all finite values."""
     if xlim is not None:
         two = is_list(xlim) and len(xlim) == 2 and all(map(is_number, xlim))
@@ -391,11 +376,9 @@ def _limits(
     return float(known.min()) - margin, float(known.max()) + margin
 
 
-def _draw_row(
-    ax: Axes, row: Row, place: int, low: float, high: float, area: float
-) -> None:
+def _draw_row(ax: Axes, row: Row, place: int, limits: Limits, area: float) -> None:
     """Draw a point and its interval, with arrows where it extends beyond the axis."""
-    colour = base.COLOURS[0]
+    (low, high), colour = limits, base.COLOURS[0]
     if not np.isnan([row.lower, row.upper]).any():
         ends = np.clip([row.lower, row.upper], low, high)
         (interval,) = ax.plot(ends, [place, place], color=colour, linewidth=1.6)
@@ -417,14 +400,6 @@ def _draw_diamond(ax: Axes, diamond: Row, place: int, low: float, high: float) -
         return
     across = [diamond.lower, diamond.estimate, diamond.upper, diamond.estimate]
     ax.fill(across, [place, place - 0.25, place, place + 0.25], color=DIAMOND, zorder=3)
-
-
-def _area(row: Row, rows: list[Row]) -> float:
-    """Return the area of a mark, in proportion to its weight if there are weights."""
-    weights = np.array([other.weight for other in rows])
-    if np.isnan(row.weight) or not np.nanmax(weights) > 0:
-        return 36.0
-    return 12.0 + 108.0 * row.weight / float(np.nanmax(weights))
 
 
 def _said(row: Row, digits: int) -> str:

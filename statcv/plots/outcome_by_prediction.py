@@ -59,9 +59,8 @@ def plot_predicted(*results: Drawn, ax: Axes | None = None) -> Axes:
     ax = base.new_axes(ax)
     predicted, observed = _read(result)
     if outcome.kind == "continuous":
-        ends = [min(observed.min(), predicted.min())]
-        ends.append(max(observed.max(), predicted.max()))
-        base.draw_diagonal(ax, ends)
+        both = np.concatenate([observed, predicted])
+        base.draw_diagonal(ax, [both.min(), both.max()])
         _draw_points(ax, predicted, observed, base.COLOURS[0])
     else:
         draw_classes(ax, result, predicted, observed)
@@ -110,11 +109,9 @@ def draw_group_means(result: Readable, ax: Axes, level: float) -> None:
     predicted, y = _read(result)
     parts = np.array_split(np.argsort(predicted), min(GROUPS, max(len(y) // 5, 1)))
     at = [predicted[part].mean() for part in parts]
-    mean = [y[part].mean() for part in parts]
-    reach = [
-        t.isf((1 - level) / 2, len(part) - 1) * y[part].std(ddof=1) / len(part) ** 0.5
-        for part in parts
-    ]
+    mean, size = [y[part].mean() for part in parts], np.array([*map(len, parts)])
+    spread = np.array([y[part].std(ddof=1) for part in parts])
+    reach = t.isf((1 - level) / 2, size - 1) * spread / size**0.5
     base.draw_diagonal(ax, [min([*at, *mean]), max([*at, *mean])])
     named = f"mean, {100 * level:g}% interval"
     mark: dict[str, Any] = {"fmt": "o", "markersize": 4, "elinewidth": 0.8}

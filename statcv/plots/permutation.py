@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.inference import HTest, Readable
-from statcv.plots.base import COLOURS, GREY, draw_bars, finish, ink, new_axes
+from statcv.plots.base import COLOURS, GREY, Floats, draw_bars, finish, ink, new_axes
 from statcv.words import p_in_words, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 SIDES = {"greater": "one-sided", "less": "one-sided", "two-sided": "two-sided"}
 
 
@@ -60,7 +58,9 @@ def plot_permutation(test: HTest | Readable, ax: Axes | None = None) -> Axes:
     if np.isfinite(test.estimate):
         named = f"observed {test.estimate:.3f}"
         ax.axvline(test.estimate, color=COLOURS[1], linewidth=2, label=named)
-    title = f"{plural(len(values), 'permuted outcome')}, {_p_value(test)}"
+    p = f"{p_in_words(test.p_value, '.3g')} ({SIDES[test.alternative]})"
+    p = "no p-value" if np.isnan(test.p_value) else p
+    title = f"{plural(len(values), 'permuted outcome')}, {p}"
     lost = len(test.replicates) - len(values)
     if lost:
         title += f"; {plural(lost, 'permutation')} gave no value"
@@ -89,9 +89,3 @@ def _bins(values: Floats) -> Floats | int:
         half = 0.005 * max(1.0, float(np.abs(values).max()))
         return np.asarray(values.mean() + np.array([-half, half]))
     return int(np.clip(len(np.histogram_bin_edges(values, "auto")) - 1, 8, 40))
-
-
-def _p_value(test: HTest) -> str:
-    if np.isnan(test.p_value):
-        return "no p-value"
-    return f"{p_in_words(test.p_value, '.3g')} ({SIDES[test.alternative]})"

@@ -15,7 +15,7 @@ from statcv.folds import FoldPlan, Ragged, Response
 from statcv.folds.audit import trained_on_equal
 from statcv.inference import Readable
 from statcv.plots import splits
-from statcv.plots.base import COLOURS, GREY, draw_legend, ink, new_axes
+from statcv.plots.base import COLOURS, GREY, Floats, draw_legend, ink, new_axes
 from statcv.plots.fit import fitting
 from statcv.plots.splits import Shown
 
@@ -36,9 +36,6 @@ DARK = "#262626"
 
 
 STRATA = (0.35, 0.8)  # alternating greys of the bands of strata
-
-
-Floats = NDArray[np.float64]
 
 
 Rows = NDArray[np.intp]
@@ -114,21 +111,17 @@ def fold_image(shown: Shown, rows: Rows, colours: Floats, dropped: Floats) -> Fl
     line[rows] = np.arange(len(rows)) * lines // len(rows)
     size = np.bincount(line[rows], minlength=lines)
     pale = 1 - TRAINED * (1 - colours)
-    image = np.zeros((lines, many, 3))
-    for channel in range(3):
-        ground = np.bincount(line[rows], pale[rows, channel], lines) / size
-        image[:, :, channel] = ground[:, None]
+    ground = np.zeros((lines, 3))
+    np.add.at(ground, line[rows], pale[rows])
+    image = np.repeat((ground / size[:, None])[:, None], many, axis=1)
 
     def lay(who: Ragged, columns: Rows, paint: Floats, weight: Floats) -> None:
         column, row = columns[who.owners], who.values
         seen = line[row] >= 0
         column, row = column[seen], row[seen]
         share = weight[column] / size[line[row]]
-        cell = line[row] * many + column
-        for channel in range(3):
-            change = (paint - pale)[row, channel] * share
-            sums = np.bincount(cell, change, lines * many)
-            image[:, :, channel] += sums.reshape(lines, many)
+        change = (paint[row] - pale[row]) * share[:, None]
+        np.add.at(image, (line[row], column), change)
 
     by_split = np.arange(many)
     by_fit = np.repeat(by_split, shown.fits_each)
@@ -246,13 +239,12 @@ def plot_folds(
     _name_records(ax, plan, rows, lines)
     if place is not None:
         _name_sites(ax, place[0][rows], place[1], lines)
-    divided = None
+    marks = []
     if duplicates is not None:
-        divided = _mark_divided(
-            ax, shown, _coded(duplicates, plan, "duplicates")[0], rows, lines
-        )
+        same = _coded(duplicates, plan, "duplicates")[0]
+        marks = _mark_divided(ax, shown, same, rows, lines)
     ax.set_title(f"Who is held out, {shown.title}")
-    _explain(ax, shown, response, dark, scale, divided)
+    _explain(ax, shown, response, (dark, scale), marks)
     return ax
 
 
@@ -290,7 +282,7 @@ def _name_sites(ax: Axes, sites: Rows, names: list[str], lines: int) -> None:
 
 def _mark_divided(
     ax: Axes, shown: Shown, identity: Rows, rows: Rows, lines: int
-) -> Line2D | None:
+) -> list[Line2D]:
     """Mark held-out records with a duplicate in the training set."""
     tests = shown.plan.tests
     seen = trained_on_equal(shown.plan, identity)
@@ -301,19 +293,17 @@ def _mark_divided(
     x, y = column[tests.owners[seen]], line[tests.values[seen]]
     drawn = (x >= 0) & (y >= 0)
     if not drawn.any():
-        return None
+        return []
     label = f"a duplicate is trained on ({int(drawn.sum()):,})"
-    size = 5.0 if lines <= MOST_GRID else 3.0
-    (marks,) = ax.plot(x[drawn], y[drawn], "x", color=ink(), ms=size, label=label)
-    marks.set_gid("divided")
-    return marks
+    look: dict[str, Any] = {"ms": 5.0 if lines <= MOST_GRID else 3.0, "gid": "divided"}
+    return ax.plot(x[drawn], y[drawn], "x", color=ink(), label=label, **look)
 
 
 def _name_records(ax: Axes, plan: FoldPlan, rows: Rows, lines: int) -> None:
     count = len(rows)
     if count <= MOST_LABELS:
         labels = rows if plan.rows is None else plan.rows[rows]
-        ax.set_yticks(np.arange(count), [str(label) for label in labels])
+        ax.set_yticks(np.arange(count), list(map(str, labels)))
         ax.tick_params(axis="y", labelsize="small", length=0)
         ax.set_ylabel("record")
         return
@@ -331,15 +321,14 @@ def _explain(
     ax: Axes,
     shown: Shown,
     response: Response | None,
-    dark: str,
-    scale: Normalize | None,
-    divided: Line2D | None = None,
+    colours: tuple[str, Normalize | None],
+    marks: list[Line2D],
 ) -> None:
     """Add a legend of the colours below the plot."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.patches import Patch
 
-    plan = shown.plan
+    plan, (dark, scale) = shown.plan, colours
     if scale is not None and response is not None:
         bar = ScalarMappable(scale, "cividis")
         drawn = ax.figure.colorbar(bar, ax=ax, label=f"{response.name}, held out")
@@ -359,12 +348,8 @@ def _explain(
     if dropped.any():
         balance = not plan.kept_out.chosen(shown.fits).sizes.any()
         why = "dropped for balance" if balance else "not trained on"
-        trained.append(Patch(color=dark, label=f"{why}, {_range(dropped)} per fit"))
-    marks = [] if divided is None else [divided]
+        ends = dict.fromkeys(f"{n:,}" for n in (dropped.min(), dropped.max()))
+        each = " to ".join(ends)
+        trained.append(Patch(color=dark, label=f"{why}, {each} per fit"))
     bands = "" if plan.strata is None else f"bands at the left: {plan.strata.sentence}"
     draw_legend(ax, None, [*held, *trained, *marks], bands)
-
-
-def _range(counts: NDArray[np.int64]) -> str:
-    low, high = int(counts.min()), int(counts.max())
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -181,8 +181,8 @@ def _of_numbers(named: dict[str, Readable], level: float) -> list[Draw]:
 def _of_several_classes(named: dict[str, Readable], level: float) -> list[Draw]:
     (result,) = named.values()
     curves: Draw = partial(draw_calibration, level=level)
-    four: list[Draw] = [draw_roc, curves, draw_confusion]
-    return [partial(draw, result) for draw in (*four, draw_own_probability)]
+    four: tuple[Draw, ...] = (draw_roc, curves, draw_confusion, draw_own_probability)
+    return [partial(draw, result) for draw in four]
 
 
 def _of_times(named: dict[str, Readable], level: float) -> list[Draw]:
@@ -240,7 +240,7 @@ def draw_comparison(
         kind = "roc" if outcomes == {"binary"} else "forest"
     one_of(kind, (*CURVES, "difference", "forest"), "kind")
     if kind in CURVES:
-        options = {"level": compared.level, **options}
+        options = {"level": compared.contrasts.level, **options}
     draw: Draw = getattr(plots, f"plot_{kind}")
     drawn: Axes = draw(compared, ax=ax, **options)
     return drawn
@@ -332,14 +332,8 @@ def against_others(result: Any, code: int) -> Any:
     above = slice(code, None if outcome.ordered else code + 1)
     own = np.isin(outcome.y, range(len(outcome.levels))[above])
     named = ("others", outcome.levels[code])
-    binary = replace(
-        outcome,
-        kind="binary",
-        y=own.astype(outcome.y.dtype),
-        levels=named,
-        notes=(),
-        ordered=False,
-    )
+    two: dict[str, Any] = {"kind": "binary", "levels": named, "ordered": False}
+    binary = replace(outcome, y=own.astype(outcome.y.dtype), notes=(), **two)
     names = ("predicted", "partner_predicted")
     parts = {name: getattr(held, name)[:, above].sum(axis=1) for name in names}
     column = replace(held, linear=None, **parts)

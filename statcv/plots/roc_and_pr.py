@@ -189,7 +189,6 @@ def _add_roc(
     ax = base.new_axes(ax)
     if not base.count_curves(ax):
         base.draw_diagonal(ax)
-    by_time = f" at {risks.horizon:g}" if risks else ""
     metric = f"auroc@{risks.horizon:g}" if risks else "auroc"
     legend, how = (curve_label(result, metric, name, level), how_drawn(result, method))
     drawn: dict[str, Any] = {"level": level, "clusters": records.clusters}
@@ -225,7 +224,7 @@ def _add_roc(
                 records.y, records.predicted, method=method, **drawn
             )
     draw_lines(ax, lines, shaded, legend)
-    title = curve_title(ax, f"ROC{by_time}", how)
+    title = curve_title(ax, f"ROC{records.by_time}", how)
     ax.set(xlim=base.UNIT, ylim=base.UNIT, aspect="equal")
     return base.finish(ax, "1 − specificity", "sensitivity", title, "lower right")
 

@@ -15,6 +15,7 @@ from statcv.folds import FoldPlan, Response
 from statcv.folds.audit import training_means
 from statcv.inference import Readable
 from statcv.plots import base
+from statcv.plots.base import Floats
 from statcv.plots.fit import say
 from statcv.words import plural
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 MOST_SPLITS = 250  # largest number of splits that are all drawn; of more, a sample is
 MOST_NAMED = 12  # largest number of splits whose names are all at the axis
 MOST_DIGITS = 50  # largest total number of digits for which the sizes are at the axis
-Floats = NDArray[np.float64]
 
 
 def plan_and_response(source: FoldPlan | Readable) -> tuple[FoldPlan, Response | None]:
@@ -242,7 +242,10 @@ def plot_composition(
     plan, response = require_response(plan, "a plot of composition")
     shown = shown_splits(plan, response, repeat)
     ax = base.new_axes(ax)
-    sizes = _sizes(shown, what)
+    each = plan.tests.sizes[shown.splits]
+    if what == "training":  # averaged over the fits of a split
+        each = np.rint(shown.mean_of_fits(plan.n_train.astype(float))).astype(int)
+    sizes = [int(size) for size in each]
     room = shown.name_axis(ax, sizes)
     if response.by_class:
         _draw_shares(ax, shown, response, what)
@@ -293,23 +296,14 @@ def _draw_means(ax: Axes, shown: Shown, response: Response, what: str) -> None:
     base.draw_level(ax, middle, linewidth=1)
     look: dict[str, Any] = {"color": base.COLOURS[0], "ecolor": base.COLOURS[5]}
     look["markersize"] = 5 if len(places) <= MOST_GAPS else 2.5
-    error = spread if spread.any() else None
+    error, named = (spread, "mean ± sd") if spread.any() else (None, "value")
     ax.errorbar(places, middle + mean, yerr=error, fmt="o", **look)
-    named = "mean ± sd" if spread.any() else "value"
     ax.set_ylabel(f"{response.name}, {named}{_pooled(shown, what)}")
 
 
 def _pooled(shown: Shown, what: str) -> str:
     several = what == "training" and (shown.fits_each > 1).any()
     return ", averaged over fits" if several else ""
-
-
-def _sizes(shown: Shown, what: str) -> list[int]:
-    """Return the number of records of each split, averaged over its fits."""
-    plan = shown.plan
-    if what == "held out":
-        return [int(size) for size in plan.tests.sizes[shown.splits]]
-    return [round(size) for size in shown.mean_of_fits(plan.n_train.astype(float))]
 
 
 # ---- training means against held-out outcomes: a plot of distributional bias ----
@@ -408,9 +402,9 @@ def _set_limits(ax: Axes, middle: float, n: int) -> None:
 
 def _said(correlations: list[float]) -> str:
     """Return the text of one correlation, or of the range of several."""
-    known = [value for value in correlations if not np.isnan(value)]
+    known = sorted(value for value in correlations if not np.isnan(value))
     if not known:
         return "the training means are all equal"
-    low, high = (f"{end:.2f}".replace("-", "−") for end in (min(known), max(known)))
-    said = low if low == high else f"{low} to {high}"
+    ends = (f"{value:.2f}".replace("-", "−") for value in (known[0], known[-1]))
+    said = " to ".join(dict.fromkeys(ends))
     return f"r = {said} over held-out records"

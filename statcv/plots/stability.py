@@ -94,21 +94,19 @@ def _draw_curves(ax: Axes, stability: Any, kind: str, found: pd.DataFrame) -> No
     faint: dict[str, Any] = {"color": base.GREY, "linewidth": 0.5, "alpha": 0.3}
     first = ax.plot(at, models[:, :MOST_CURVES], **faint)[0]
     first.set(label="other models", gid=CURVE)
-    base.draw_curve(
-        ax, at, found["final"], "final model, apparent", base.COLOURS[1], zorder=3
-    )
+    final, label = found["final"], "final model, apparent"
+    base.draw_curve(ax, at, final, label, base.COLOURS[1], zorder=3)
     if kind == "calibration":
         base.draw_diagonal(ax)
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         return
     y, top = stability.result.design.y, found["final"].max()
-    everyone = (
-        net_benefit(y, stability.final, at).treat_all
-        if stability.at is None
-        else RisksBy(y, stability.final, stability.at).treat_all(at)
-    )
+    if stability.at is None:
+        everyone = net_benefit(y, stability.final, at).treat_all
+    else:
+        everyone = RisksBy(y, stability.final, stability.at).treat_all(at)
     ax.plot(at, everyone, "--", color=base.ink(), lw=1, label="treat all")
-    ax.axhline(0, color=base.GREY, linewidth=1.2, label="treat none")
+    base.draw_treating_none(ax)
     ax.set_ylim(-0.25 * top, 1.15 * top)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -11,50 +11,20 @@ from numpy.typing import NDArray
 from statcv.errors import ArgumentError, ArgumentTypeError, suggestion
 from statcv.plots.base import COLOURS, GREY, new_axes, written
 from statcv.plots.fit import draw_legend, name_rows
-from statcv.words import percent
+from statcv.words import percent, stored_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LABELS = {
-    "importance": "normalised importance",
-    "total_gain": "normalised total gain",
-    "gain": "normalised gain",
-    "predicted": "predicted loss",
-    "clamp": "loss where values are clamped outside their fold",
-    "permutation": "loss where held-out values are permuted",
-    "mutual_information": "mutual information with the outcome (nats)",
-    "anova_f": "F, association with the outcome",
-    "heterogeneity": "auROC of the fold from other covariates",
-    "rank": "rank by predicted loss",
-}
+COLUMNS = stored_rows("statcv.plots", "columns_of_stratifiers.txt")
+LABELS = {row[0]: row[1] for row in COLUMNS}
 ONE_BIN = "quantiles, 1 bin per fold"
 LEAST = 5  # least number of data points for a correlation
 UNMEASURED = "Stratifiers, bias not measured"
 
 
-class Biases(Protocol):
-    """The bias from stratifiers, as the plot reads it."""
-
-    @property
-    def ranking(self) -> pd.DataFrame:
-        """One row per candidate: candidate, folds, in_model, importance etc."""
-
-    @property
-    def measured(self) -> pd.DataFrame | None:
-        """One row per candidate: ratio, ratio_lower, ratio_upper."""
-
-    @property
-    def metric(self) -> str:
-        """The label of the metric."""
-
-    @property
-    def level(self) -> float:
-        """The confidence level of the intervals."""
-
-
 def plot_stratifier_bias(
-    result: Biases, ax: Axes | None = None, *, against: str = "importance"
+    result: Any, ax: Axes | None = None, *, against: str = "importance"
 ) -> Axes:
     """Draw the ratio of stratified to unbiased estimate, ranked by importance.
 
@@ -115,8 +85,8 @@ def plot_stratifier_bias(
             ax.errorbar(*at, xerr=ends, fmt="o", color=colour, label=name, **look)
     leaks = (table["duplicates_split"] > 0).to_numpy()
     if leaks.any():
-        (crosses,) = ax.plot(value[leaks], rows[leaks], "x", color=COLOURS[3])
-        crosses.set(markersize=9, label="splits known duplicates")
+        crossed: dict[str, Any] = {"ms": 9, "label": "splits known duplicates"}
+        ax.plot(value[leaks], rows[leaks], "x", color=COLOURS[3], **crossed)
     name_rows(ax, table.index.tolist(), [_short(one) for one in known])
     ranked = LABELS.get(against, against)
     ax.set_xlabel(label)
@@ -137,7 +107,7 @@ def _short(value: float) -> str:
     return "–" if np.isnan(value) else f"{value:.2g}".replace("-", "−")
 
 
-def _joined(result: Biases, against: str) -> tuple[pd.DataFrame, str]:
+def _joined(result: Any, against: str) -> tuple[pd.DataFrame, str]:
     """Return what is drawn, with its limits, and the label of the vertical axis."""
     ranking, measured = result.ranking.set_index("candidate"), result.measured
     known = ranking.select_dtypes("number").columns.tolist()
@@ -178,11 +148,8 @@ def _correlations(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
     x, y = x[known], y[known]
     if len(x) < LEAST or np.ptp(x) == 0 or np.ptp(y) == 0:
         return "quantile bins, one per fold"
-    from scipy.stats import rankdata
-
-    pearson = np.corrcoef(x, y)[0, 1]
-    spearman = np.corrcoef(rankdata(x), rankdata(y))[0, 1]
-    return (
-        f"Pearson r = {written(pearson, 2)}, Spearman r = {written(spearman, 2)} "
-        f"({len(x)})"
+    pearson, spearman = (
+        pd.Series(x).corr(pd.Series(y), one) for one in ("pearson", "spearman")
     )
+    said = f"Pearson r = {written(pearson, 2)}, Spearman r = {written(spearman, 2)}"
+    return f"{said} ({len(x)})"

@@ -82,9 +82,8 @@ def plot_survival(
         own = codes == code
         band = survival_band(records.y[own], level)
         across = np.repeat(band.at, 2)[1:]
-        survival, lower, upper = (
-            np.repeat(one, 2)[:-1] for one in (band.estimate, band.lower, band.upper)
-        )
+        each = band.estimate, band.lower, band.upper
+        survival, lower, upper = np.repeat(each, 2, axis=1)[:, :-1]
         label = f"{_name(code, count)} (n = {int(own.sum())})"
         colour = base.COLOURS[code]
         base.draw_curve(ax, across, survival, label, colour)

@@ -238,12 +238,11 @@ def _counts(each: Sequence[pd.Series[Any]]) -> Rows:
         )
     places, rows = int(len(each[0]) >= MANY), Rows()
     for level in levels:
-        counts = [int((one == level).sum()) for one in each]
-        shares = [
-            f" ({100 * count / len(one):.{places}f}%)" if len(one) else ""
-            for count, one in zip(counts, each, strict=True)
-        ]
-        cells = [f"{count}{share}" for count, share in zip(counts, shares, strict=True)]
+        cells = []
+        for one in each:
+            count, total = int((one == level).sum()), len(one)
+            share = f" ({100 * count / total:.{places}f}%)" if total else ""
+            cells.append(f"{count}{share}")
         rows.append((f"{INDENT}{_said(level)}", cells))
     if 1 <= len(levels) <= 2:
         return [(f"{name} = {_said(levels[-1])}, n (%)", rows[-1][1])]

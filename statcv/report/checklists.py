@@ -56,32 +56,21 @@ class Guideline:
     @cached_property
     def lists(self) -> tuple[tuple[str, tuple[Item, ...]], ...]:
         """The lists of items, each with a caption."""
-        return tuple(
-            (
-                caption,
-                tuple(
-                    Item(*row)
-                    for row in stored_rows("statcv.report", f"templates/{file}")
-                ),
-            )
-            for caption, file in self.tables.items()
-        )
+        room, files = "statcv.report", self.tables.items()
+        each = [(name, stored_rows(room, f"templates/{file}")) for name, file in files]
+        return tuple((name, tuple(Item(*row) for row in rows)) for name, rows in each)
 
 
 ALL = "items and sub-items"
+OF_PROBAST = {
+    f"questions of {what}": f"probast+ai-{what}.txt"
+    for what in ("development", "evaluation")
+}
+CLUSTERS = {ALL: "tripod-cluster.txt"}
 GUIDELINES: Final = {
     "tripod+ai": Guideline("TRIPOD+AI", {ALL: "tripod+ai.txt"}, "tripod"),
-    "probast+ai": Guideline(
-        "PROBAST+AI",
-        {
-            "questions of development": "probast+ai-development.txt",
-            "questions of evaluation": "probast+ai-evaluation.txt",
-        },
-        "probast",
-    ),
-    "tripod-cluster": Guideline(
-        "TRIPOD-Cluster", {ALL: "tripod-cluster.txt"}, "cluster"
-    ),
+    "probast+ai": Guideline("PROBAST+AI", OF_PROBAST, "probast"),
+    "tripod-cluster": Guideline("TRIPOD-Cluster", CLUSTERS, "cluster"),
 }
 
 
@@ -111,12 +100,8 @@ def checklist(
         "The topics are short words of our own; the official list is binding. Whether "
         "an item is met is for the author and the reader to judge."
     )
-    return parts.Section(
-        f"{guideline.name} checklist",
-        prose=(first, last),
-        items=(WORKS[guideline.work],),
-        tables=tuple(tables),
-    )
+    title, works = f"{guideline.name} checklist", (WORKS[guideline.work],)
+    return parts.Section(title, (first, last), works, tuple(tables))
 
 
 # ---- answers ----
@@ -150,13 +135,8 @@ def answers_of(
         said = {one.name: one.words for one in items}
         if res.thing.validated:
             said = {one.name: one.validated or one.words for one in items}
-        found.append(
-            {
-                item: parts.prose(words, **known)
-                for item, words in said.items()
-                if words and parts.fields(words) <= known.keys()
-            }
-        )
+        able = {k: w for k, w in said.items() if w and parts.fields(w) <= known.keys()}
+        found.append({item: parts.prose(w, **known) for item, w in able.items()})
     return tuple(found)
 
 
@@ -187,116 +167,79 @@ def same_or_each(names: Sequence[parts.Said], each: Sequence[Answers]) -> Answer
     return found
 
 
-HELD = "held-out predictions of {own.plan.n_fits:d} fits"
-
-
 # ---- the facts ----
 
 
 def _known(res: parts.Cited, level: float) -> dict[str, Any]:
     """Return the facts that answers are made of, by name."""
-    result, api = res.thing, res.api
-    said = facts.headline(res, level)
+    result, api, design = res.thing, res.api, res.thing.design
     metrics = ", ".join(metric.label for metric in result.chosen_metrics)
-    objective = "internal validation by cross-validation"
-    if facts.is_given(result):
-        objective = "evaluation of predictions from other software"
-    if result.scores.external:
-        objective = "external validation of a model that was fitted to other records"
+    listed = f"', '.join(m.label for m in {api}.chosen_metrics)"
     known: dict[str, Any] = {
         "res": res,
-        "objective": objective,
         "sentence": facts.sentence_parts(res, level),
         "outcome": parts.said(res.design.outcome.describe()),
         "size": facts.size(res),
-        "analysed": facts.size(res),
         "missing": _missing(res),
-        "metrics": parts.Said(
-            metrics, f"', '.join(m.label for m in {api}.chosen_metrics)"
-        ),
-        "headline": said,
-        "performance": said,
+        "metrics": parts.Said(metrics, listed),
+        "headline": facts.headline(res, level),
         "output": _output(res),
     }
-    if result.design.outcome.kind == "survival":
+    known["performance"] = known["headline"]
+    if design.outcome.kind == "survival":
         known["metrics"] = (known["metrics"], "; ", *facts.censoring(res))
     if not facts.is_given(result):
-        known |= _of_fits(res)
-    if result.scores.external:
-        known |= _of_others(res)
-    else:
-        known["concern"] = _concern(res)
-    if facts.lists_coefficients(result):
-        known["equation"] = (
-            "coefficients of the model, in the table of the fit to all records"
-        )
-    elif result.held.coefficients is not None and len(result.held.coefficients.T):
-        known["equation"] = "coefficients are many: `model` of the result has them"
-    return known
+        drop = facts.without_intercept(res)
+        known["own"], known["resampling"] = res, facts.resampling(res)
+        known["columns"] = parts.listed(res.design.names.from_place(drop))
+        known["per_column"] = facts.per_column(res)
+    if result.validated:
+        known["read"] = parts.listed(res.validated.predictors)
+    return known | _in_table(res, known["size"])
 
 
-def _of_others(res: parts.Cited) -> dict[str, Any]:
-    """Return the facts of a model that was fitted to other records."""
-    model = res.thing.validated
-    names = [name for name in res.thing.design.names if name != "Intercept"]
-    listed = f"', '.join(n for n in {res.api}.design.names if n != 'Intercept')"
-    found: dict[str, Any] = {
-        "predictions": ("read from the data: ", parts.Said(", ".join(names), listed)),
-        "not_apparent": "the model was fitted to other records",
-        "repeated": "no resampling: the model was fitted to other records",
-        "evaluated": "all records of the data count alike",
+def _in_table(res: parts.Cited, size: parts.Prose) -> dict[str, parts.Prose]:
+    """Return the facts of the table that hold; of several in one name, the last."""
+    result, model, plan = res.thing, res.thing.validated, res.thing.plan
+    fits, external = not facts.is_given(result), result.scores.external
+    concerns = [] if external else result.audit.concerns
+    clustered = fits and result.scores.clusters is not None
+    coefficients = result.held.coefficients
+    holds = {
+        "always": True,
+        "given": not fits,
+        "fits": fits,
+        "rebalanced": fits and plan.rebalance,
+        "stateful": fits and result.design.terms.stateful,
+        "chosen": fits and result.held.chosen is not None,
+        "clustered": clustered,
+        "divided": clustered and result.scores.split_clusters,
+        "external": external,
+        "folds": not external,
+        "concerned": concerns,
+        "coefficients": coefficients is not None and len(coefficients.T),
+        "few": facts.lists_coefficients(result),
+        "written": model and model.text,
+        "shares": model and model.share is not None,
     }
-    if model:
-        found["read"] = parts.listed(res.validated.predictors)
-    if model and model.text:
-        found["written"] = "see the equation of the model"
-    if model and model.share is not None:
-        found["shares"] = parts.prose(
-            "the mean outcome is {here} in these records, and {there} where the model "
-            "was fitted",
-            here=parts.number_of(res.design.y.mean()),
-            there=parts.number_of(res.validated.share),
-        )
-    return found
-
-
-def _of_fits(res: parts.Cited) -> dict[str, Any]:
-    """Return the facts that only a result with fits of its own has."""
-    design, plan, drop = res.thing.design, res.thing.plan, facts.without_intercept(res)
-    imbalance: parts.Words = "training sets were not rebalanced"
-    recalibration: parts.Words = "no method for class imbalance was used"
-    if plan.rebalance:
-        imbalance = ("training sets were rebalanced: ", parts.said(res.plan.rebalance))
-        recalibration = (*imbalance, "; statcv did not recalibrate predictions")
-    learnt = "no transformation of the predictors is estimated from the data"
-    if design.terms.stateful:
-        learnt = "transformations are estimated from each training set alone"
-    sizes = res.plan.n_train
-    lowest, highest = parts.count(sizes.min()), parts.count(sizes.max())
-    chosen = ""
-    if res.thing.held.chosen is not None:
-        chosen = " with its choice of hyperparameters or thresholds,"
-    training = "training sets of {low} to {high} records of the same data"
+    names = [name for name in result.design.names if name != "Intercept"]
+    of_names = f"', '.join(n for n in {res.api}.design.names if n != 'Intercept')"
+    of_concerns = f"'; '.join(text.rstrip('.') for text in {res.api}.audit.concerns)"
+    said = "; ".join(text.rstrip(".") for text in concerns)
+    known: dict[str, parts.Cited | parts.Words] = {
+        "res": res,
+        "size": size,
+        "low": parts.count(res.plan.n_train.min()),
+        "high": parts.count(res.plan.n_train.max()),
+        "names": parts.Said(", ".join(names), of_names),
+        "concerns": parts.Said(said, of_concerns),
+    }
+    if holds["shares"]:
+        known["here"] = parts.number_of(res.design.y.mean())
+        known["there"] = parts.number_of(res.validated.share)
+    table = stored_rows("statcv.report", "templates/facts.txt")
     return {
-        "own": res,
-        "columns": parts.listed(res.design.names.from_place(drop)),
-        "analysed": parts.prose(
-            "{size}; {res.plan.n_fits:d} fits", size=facts.size(res), res=res
-        ),
-        "imbalance": imbalance,
-        "recalibration": recalibration,
-        "learnt": learnt,
-        "training": parts.prose(training, low=lowest, high=highest),
-        "predictions": "each record is predicted by fits that were not trained on it",
-        "resampling": facts.resampling(res),
-        "updating": "no model was updated after its evaluation",
-        "not_apparent": parts.prose(HELD, own=res),
-        "per_column": facts.per_column(res),
-        "kept_together": _kept_together(res),
-        "repeated": f"the formula was fitted again,{chosen} in every training set; "
-        "any selection before it is for the author",
-        "evaluated": "held-out records are those of the data, neither weighted nor "
-        "duplicated",
+        name: parts.prose(text, **known) for name, when, text in table if holds[when]
     }
 
 
@@ -308,25 +251,6 @@ def _missing(res: parts.Cited) -> parts.Prose:
     for name, n in facts.missing(res):
         words += ("; ", n, " lack ", name)
     return words
-
-
-def _kept_together(res: parts.Cited) -> parts.Words:
-    """Return whether records that belong together are in one fold."""
-    scores = res.thing.scores
-    if scores.clusters is None:
-        return "no clusters were given, so that records count as independent"
-    if scores.split_clusters:
-        words = "{res.scores.split_clusters:d} clusters are divided across folds"
-        return parts.prose(words, res=res)
-    return "no cluster is divided across folds"
-
-
-def _concern(res: parts.Cited) -> parts.Words:
-    concerns = "; ".join(text.rstrip(".") for text in res.thing.audit.concerns)
-    if not concerns:
-        return "the audit of the folds raises no concern"
-    api = f"'; '.join(text.rstrip('.') for text in {res.api}.audit.concerns)"
-    return ("the audit of the folds found: ", parts.Said(concerns, api))
 
 
 def _output(res: parts.Cited) -> parts.Words:

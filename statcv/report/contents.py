@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -67,27 +67,18 @@ def result_report(
         options["level"] = level
     table = estimates.characteristics(res, by)
     described = () if table is None else (table,)
-    sections = [
-        Section(
-            "Call and data",
-            prose=(sentence_parts(res, level),),
-            tables=(facts_of(summary), data_flow(res), *described),
-        )
-    ]
+    tables = (facts_of(summary), data_flow(res), *described)
+    sections = [Section("Call and data", (sentence_parts(res, level),), tables=tables)]
     if style == "tripod+ai":
         sections.append(methods_section({"": res}, level))
     if model and model.text:
-        sections.append(
-            Section("Model", prose=(said(res.learner.label),), code=(model.text,))
-        )
+        label = said(res.learner.label)
+        sections.append(Section("Model", (label,), code=(model.text,)))
     external = result.scores.external
     if not external:
-        folds = Section(
-            "Folds and their audit",
-            prose=(prose("Scheme: {res.plan.sentence}.", res=res),),
-            items=tuple(said(one.sentence) for one in res.audit.findings),
-        )
-        sections.append(folds)
+        scheme = prose("Scheme: {res.plan.sentence}.", res=res)
+        findings = tuple(said(one.sentence) for one in res.audit.findings)
+        sections.append(Section("Folds and their audit", (scheme,), findings))
     tables = (estimates.metrics_table(res, level), *estimates.coefficient_tables(res))
     if model:  # the summary states each group
         tables += shown_tables(summary)[1:]
@@ -97,9 +88,7 @@ def result_report(
         clusters, facts = estimates.clusters_of(result, by, level)
         sections.append(clusters)
     moved = estimates.stabilities(res)
-    sections += [
-        estimates.stability_section(place, one) for place, one in enumerate(moved)
-    ]
+    sections += map(estimates.stability_section, range(len(moved)), moved)
     sections.append(pictures_section(result, level))
     if style is not None:
         if described:
@@ -107,30 +96,16 @@ def result_report(
         answers = answers_of(style, res, level, **facts)
         for found in moved if style == "tripod+ai" else ():
             over = prose("over {found.described}", found=found)
-            error = (
-                "; mean absolute prediction error ",
-                parts.number_of(found.mape),
-                " ",
-            )
+            words = "; mean absolute prediction error {error} "
+            error = prose(words, error=parts.number_of(found.mape))
             answers[0]["12e"] += ("; stability of predictions ", *over)
             answers[0]["23a"] += (*error, *over)
         sections.append(checklist(GUIDELINES[style], answers))
-    quiet = "The call gave no warning."
-    warnings = Section(
-        "Warnings of the call",
-        prose=() if result.warnings else (quiet,),
-        items=tuple(map(said, res.warnings)),
-    )
-    last = Section(
-        "Session and replay",
-        tables=(session(None if external else parts.count(res.seed)),),
-        code=replay(result, options),
-    )
-    return parts.Report(
-        said(summary.title),
-        headline(res, level),
-        (*sections, notes_of(summary), warnings, last),
-    )
+    quiet, warned = ("The call gave no warning.",), tuple(map(said, res.warnings))
+    warnings = Section("Warnings of the call", () if warned else quiet, warned)
+    last = session(None if external else parts.count(res.seed), replay(result, options))
+    every = (*sections, notes_of(summary), warnings, last)
+    return parts.Report(said(summary.title), headline(res, level), every)
 
 
 # ---- a comparison ----
@@ -180,23 +155,15 @@ def comparison_report(comparison: Comparison, style: str | None = None) -> parts
             answers[0]["23a"] = (*answers[0]["23a"], differ)
         sections.append(checklist(GUIDELINES[style], answers))
     sections.append(notes_of(summary))
-    sections += [
-        Section(
-            ("Result ", name),
-            prose=("The call gave warnings:",) * bool(one.thing.warnings),
-            items=tuple(map(said, one.warnings)),
-            tables=(facts_of(one.summary(level=level, notes=True)),),
-        )
-        for name, one in zip(names, results.values(), strict=True)
-    ]
+    for named, one in zip(names, results.values(), strict=True):
+        warned = tuple(map(said, one.warnings))
+        quoted = ("The call gave warnings:",) * bool(warned)
+        own = facts_of(one.summary(level=level, notes=True))
+        sections.append(Section(("Result ", named), quoted, warned, (own,)))
     options = {} if style is None else {"style": style}
     first = next(iter(results.values()))
     seed = parts.count(first.seed) if comparison_draws(comparison) else None
-    last = Section(
-        "Session and replay",
-        tables=(session(seed),),
-        code=replay_comparison(comparison, options),
-    )
+    last = session(seed, replay_comparison(comparison, options))
     words = "Comparison of results by "
     title = Said(f"{words}{comparison.metric.label}", f"{words!r} + res.metric.label")
     return parts.Report(title, estimates.estimates_in_words(res), (*sections, last))
@@ -220,18 +187,12 @@ def pooled_report(pooled: Pooled, level: float) -> parts.Report:
     frame.index = pd.RangeIndex(1, len(each) + 1, name="imputation")
     columns = "(one.value, one.lower, one.upper)"
     table = Cited(frame, f"pd.DataFrame([{columns} for one in each])")
-    forest = parts.Picture(
-        "imputations",
-        "Estimates by imputation",
-        "Headline metric in each imputed data set, and pooled, with intervals.",
-        lambda ax: pooled.plot(ax=ax, level=level),
-    )
-    return general_report(
-        Cited(pooled).summary(level=level),
-        [parts.value_table(table, each[0].label)],
-        [forest],
-        further="Imputations",
-    )
+    title, text = "Estimates by imputation", "Headline metric in each imputed data set"
+    text += ", and pooled, with intervals."
+    draw = partial(pooled.plot, level=level)
+    forest = parts.Picture("imputations", title, text, draw)
+    tables, summary = [parts.value_table(table, each[0].label)], Cited(pooled).summary
+    return general_report(summary(level=level), tables, [forest], "Imputations")
 
 
 def pooled_comparison_report(comparison: Comparison) -> parts.Report:
@@ -241,12 +202,8 @@ def pooled_comparison_report(comparison: Comparison) -> parts.Report:
     ----------
     comparison : PooledComparison
     """
-    forest = parts.Picture(
-        "differences",
-        "Differences",
-        "Differences with intervals, pooled over imputations.",
-        lambda ax: comparison.plot(ax=ax),
-    )
+    text = "Differences with intervals, pooled over imputations."
+    forest = parts.Picture("differences", "Differences", text, comparison.plot)
     return general_report(Cited(comparison).summary(notes=True), [], [forest])
 
 
@@ -275,7 +232,7 @@ def general_report(
         Section("Pictures", pictures=tuple(pictures)),
         *more,
         notes_of(summary),
-        Section("Session", tables=(session(None),)),
+        session(None),
     )
     return parts.Report(said(summary.title), said(summary.headline), sections)
 
@@ -343,13 +300,8 @@ def pictures_section(result: Refittable, level: float) -> Section:
         if external:
             text = text.replace("held-out ", "").replace("Held-out p", "P")
 
-        pictures.append(parts.Picture(name, title, text, partial(_on, draw)))
+        pictures.append(parts.Picture(name, title, text, draw))
     return Section("Pictures", prose=(why,) * bool(why), pictures=tuple(pictures))
-
-
-def _on(draw: Callable[..., Any], ax: Any) -> Any:
-    """Draw on given Axes."""
-    return draw(ax=ax)
 
 
 def pictures_of_comparison(comparison: Comparison) -> tuple[parts.Picture, ...]:
@@ -369,10 +321,9 @@ def pictures_of_comparison(comparison: Comparison) -> tuple[parts.Picture, ...]:
     if first.horizons:
         names, more = ["forest", "roc", "decision"], {"at": first.horizons[-1]}
     options: dict[str, Any] = {"forest": {}} | dict.fromkeys(names[1:], more)
-    return tuple(
-        parts.Picture(
-            name, title, text, partial(comparison.plot, name, **options[name])
-        )
-        for name, title, text in _described("comparison")
-        if name in options
-    )
+    pictures = []
+    for name, title, text in _described("comparison"):
+        if name in options:
+            draw = partial(comparison.plot, name, **options[name])
+            pictures.append(parts.Picture(name, title, text, draw))
+    return tuple(pictures)

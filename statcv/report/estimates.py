@@ -17,11 +17,8 @@ from statcv.tables import decimals
 from statcv.words import limits_digits, shared_digits
 
 # further columns of the metrics, and their heads
-BARE = {
-    "no_skill": "no skill",
-    "boot632": ".632 estimate",
-    "boot632plus": ".632+ estimate",
-}
+BARE = {"no_skill": "no skill", "boot632": ".632 estimate"}
+BARE["boot632plus"] = ".632+ estimate"
 INSTABILITY = "Percentiles over models of each record's prediction by the final model."
 Rows = list[tuple[parts.Words, ...]]
 
@@ -54,11 +51,8 @@ def coefficient_tables(res: Cited) -> tuple[ReportTable, ...]:
     if not lists_coefficients(res.thing):
         return ()
     whole, fits = res.model.coefficients, res.held.coefficients
-    columns = {
-        "coefficient": whole,
-        "lowest of the folds": fits.min(),
-        "highest of the folds": fits.max(),
-    }
+    columns = {"coefficient": whole, "lowest of the folds": fits.min()}
+    columns["highest of the folds"] = fits.max()
     spreads = fits.thing.std().to_numpy()
     spreads = spreads[spreads > 0]
     digits = decimals(float(spreads.min())) if len(spreads) else 3
@@ -119,11 +113,8 @@ def stability_section(place: int, found: Cited) -> Section:
 
 def estimates_in_words(res: Cited) -> Prose:
     """Return the estimates of all results of a comparison in one line."""
-    words: Prose = (said(res.stated), ": ")
-    for place, (name, cell) in enumerate(_each(res)):
-        words += ("; ",) * bool(place)
-        words += (name, " ", *cell)
-    return words
+    each = [("; ", name, " ", *cell) for name, cell in _each(res)]
+    return (said(res.stated), ": ", *sum(each, ())[1:])
 
 
 def comparison_tables(res: Cited) -> tuple[ReportTable, ReportTable]:
@@ -183,11 +174,9 @@ def clusters_of(
         row = partial(value_at, table, place)
         label, n = said(row(group.text)), parts.count(row("n"))
         rows.append((label, n, parts.limits_cell(row, digits)))
-    hows = Said(
-        ", ".join(own["how"].str.replace("_", " ").unique()),
-        f"', '.join({table.api}.loc[{list(own.index)}, 'how']"
-        ".str.replace('_', ' ').unique())",
-    )
+    of_hows = f"{table.api}.loc[{list(own.index)}, 'how'].str.replace('_', ' ')"
+    text = ", ".join(own["how"].str.replace("_", " ").unique())
+    hows = Said(text, f"', '.join({of_hows}.unique())")
     caption: parts.Words = (f"{first.label} (", hows, ") by ", group)
     tables = [ReportTable(caption, (group, "n", estimate), tuple(rows))]
     if 1 < len(own) <= FEW:

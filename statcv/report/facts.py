@@ -13,7 +13,7 @@ from statcv.report.parts import Cited, Prose, Said, count, number_of, prose, sai
 from statcv.results.comparison.comparison import Comparison
 from statcv.results.refittable import Refittable
 from statcv.results.summary import MANY
-from statcv.words import limits_digits
+from statcv.words import limits_digits, stored_rows
 
 DRAWN_WITH = ("matplotlib", "jinja2")
 
@@ -39,12 +39,12 @@ def events(res: Cited) -> Said | None:
 
 def horizons(res: Cited) -> Prose:
     """Return the times by which risk is predicted, after a word; empty without any."""
-    each = [said(time, "g") for time in res.design.outcome.horizons]
-    words: Prose = ()
-    for place, time in enumerate(each):
-        before = " by " if not place else " and " if place == len(each) - 1 else ", "
-        words += (before, time)
-    return words
+    words: list[str | Said] = []
+    for time in res.design.outcome.horizons:
+        words += [", " if words else " by ", said(time, "g")]
+    if len(words) > 2:
+        words[-2] = " and "
+    return tuple(words)
 
 
 def censoring(res: Cited) -> Prose:
@@ -242,21 +242,15 @@ def number_of_different(values: Cited) -> Said:
 
 def heterogeneity_table(found: Cited) -> parts.ReportTable:
     """Return what random effects say of the spread of clusters."""
-    words = {
-        "prediction_lower": "lower limit of the prediction interval for a new cluster",
-        "prediction_upper": "upper limit of it",
-        "tau2": "variance between clusters (tau²)",
-        "i2": "share of heterogeneity (I²)",
-        "p_heterogeneity": "p-value of the test of no heterogeneity",
-    }
-    rows = [(text, number_of(getattr(found, name))) for name, text in words.items()]
+    table = stored_rows("statcv.report", "templates/heterogeneity.txt")
+    rows = [(text, number_of(getattr(found, name))) for name, text in table]
     mean = parts.limits_cell(found.passed_to(vars).__getitem__)
     first = ("mean over clusters, with its interval", mean)
     return parts.named_values("Heterogeneity, by random effects", first, *rows)
 
 
-def session(seed: Said | None) -> parts.ReportTable:
-    """Return the versions of Python and the packages, and the seed."""
+def session(seed: Said | None, code: tuple[str, ...] = ()) -> parts.Section:
+    """Return the versions of Python and packages, the seed, and the code to replay."""
     rows: list[tuple[parts.Words, parts.Words]] = [
         ("Python", Said(platform.python_version(), "platform.python_version()"))
     ]
@@ -264,4 +258,5 @@ def session(seed: Said | None) -> parts.ReportTable:
         rows.append((name, Said(version, f"importlib.metadata.version({name!r})")))
     if seed is not None:
         rows.append(("seed", seed))
-    return parts.named_values("Session", *rows)
+    title, table = "Session" + " and replay" * bool(code), parts.named_values
+    return parts.Section(title, tables=(table("Session", *rows),), code=code)

@@ -62,31 +62,28 @@ def methods_section(
         places = [str(number[name]) for name in names if name in number]
         return f" [{', '.join(places)}]" if places else ""
 
-    paragraphs: list[Prose] = []
-    names = None if comparison is None else names_of(comparison)
-    for place, res in enumerate(results.values()):
-        named = () if names is None else (names[place], ": ")
-        paragraphs.append((*named, *_paragraph(res, level, cite)))
+    paragraphs: list[Prose] = [_paragraph(one, level, cite) for one in results.values()]
     if comparison is not None:
-        differences = prose(
-            f"{the(next(iter(results.values())), level, 'The ')}"
+        each = zip(names_of(comparison), paragraphs, strict=True)
+        paragraphs = [(name, ": ", *own) for name, own in each]
+        words = the(next(iter(results.values())), level, "The ")
+        words += (
             "{res.stated} was compared between the results on the same records by "
-            "this test: {res.method.title}; {res.method.assumes}.",
-            res=Cited(comparison),
+            "this test: {res.method.title}; {res.method.assumes}."
         )
-        paragraphs.append(differences)
+        paragraphs.append(prose(words, res=Cited(comparison)))
     paragraphs.append((f"The report follows TRIPOD+AI{cite('tripod')}.",))
-    return Section(
-        "Methods",
-        prose=tuple(paragraphs),
-        items=tuple(f"[{number[key]}] {WORKS[key]}" for key in keys),
-    )
+    works = tuple(f"[{number[key]}] {WORKS[key]}" for key in keys)
+    return Section("Methods", tuple(paragraphs), works)
 
 
 def _paragraph(res: Cited, level: float, cite: Callable[..., str]) -> Prose:
     """Return how a result was made and its interval computed."""
     words = "We took {res.learner.label} of {res.design.n:d} records"
-    known: dict[str, Prose] = {"left_out": _left_out(res)}
+    known: dict[str, Prose] = {"left_out": ()}
+    if (lost := omitted(res)).value:
+        omission = ", after {lost} of {res.design.n_given:d} were omitted as incomplete"
+        known["left_out"] = prose(omission, lost=lost, res=res)
     if res.thing.validated:
         words = (
             "This is an external validation of a model ({res.learner.label}) on "
@@ -138,28 +135,15 @@ def _interval(res: Cited, level: float, cite: Callable[..., str]) -> Prose:
     return (*prose(words, one=one), *more)
 
 
-def _left_out(res: Cited) -> Prose:
-    """Return how many rows were omitted as incomplete, if any were."""
-    lost = omitted(res)
-    if not lost.value:
-        return ()
-    words = ", after {lost} of {res.design.n_given:d} were omitted as incomplete"
-    return prose(words, lost=lost, res=res)
-
-
 def _has_probabilities(result: Refittable) -> bool:
     return result.design.outcome.kind == "binary" and result.scores.probabilities
 
 
 def _learnt(result: Refittable) -> str:
     """Return a sentence on what was learnt in each training set, if anything was."""
-    learnt = []
-    if result.design.terms.stateful:
-        learnt.append("terms that learn from data")
-    if result.held.chosen is not None:
-        learnt.append("hyperparameters")
+    learnt = ["terms that learn from data"] * bool(result.design.terms.stateful)
+    learnt += ["hyperparameters"] * (result.held.chosen is not None)
     if not learnt or is_given(result):
         return ""
-    return (
-        f"{' and '.join(learnt).capitalize()} were learnt again in each training set. "
-    )
+    said = " and ".join(learnt).capitalize()
+    return f"{said} were learnt again in each training set. "

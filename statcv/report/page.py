@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from statcv.errors import ArgumentError, ArgumentTypeError, reason, suggestion
 from statcv.report.parts import Picture, Report, as_prose, plain_text
-from statcv.results.writing.writers import plain, visible
+from statcv.results.writing.writers import environment, plain, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -94,23 +94,12 @@ def write_report(report: Report, path: object) -> Path:
 
 @lru_cache
 def _environment(html: bool) -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     def finalize(value: Any) -> Any:
         return visible(value) if type(value) is str else value
 
-    made = Environment(
-        loader=PackageLoader("statcv.report", "templates"),
-        autoescape=html,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        finalize=finalize if html else None,
-    )
-    made.filters["plain"] = plain
-    made.filters["parts"] = as_prose
-    made.filters["plain_text"] = plain_text
+    shown = finalize if html else None
+    made = environment("statcv.report", autoescape=html, finalize=shown)
+    made.filters |= {"plain": plain, "parts": as_prose, "plain_text": plain_text}
     return made
 
 
@@ -158,18 +147,11 @@ def _plain_settings() -> Iterator[None]:
 
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update(
-            {
-                "svg.hashsalt": SALT,
-                "svg.fonttype": "path",
-                "text.parse_math": False,
-                "text.usetex": False,
-                "axes.unicode_minus": True,
-            }
-        )
-        warnings.filterwarnings("ignore", message="Glyph")
-        warnings.filterwarnings("ignore", message="constrained_layout not applied")
-        warnings.filterwarnings("ignore", message="Matplotlib currently does not")
+        settings: Any = dict.fromkeys(("text.parse_math", "text.usetex"), False)
+        settings |= {"svg.hashsalt": SALT, "svg.fonttype": "path"}
+        matplotlib.rcParams.update({**settings, "axes.unicode_minus": True})
+        said = "Glyph|constrained_layout not applied|Matplotlib currently does not"
+        warnings.filterwarnings("ignore", message=said)
         yield
 
 
@@ -187,7 +169,7 @@ def draw(picture: Picture, form: str) -> bytes:
     with _plain_settings():
         figure = Figure(figsize=SIZE, layout="constrained", facecolor="white")
         FigureCanvasAgg(figure)
-        picture.draw(figure.subplots())
+        picture.draw(ax=figure.subplots())
         written = BytesIO()
         unnamed: dict[str, Any] = {"svg": {"Date": None, "Creator": None}}
         metadata = unnamed.get(form, {"Software": None})

@@ -91,9 +91,7 @@ def paper_table(
         )
     by_name = [{metric.name: metric for metric in own} for own in chosen]
     kept = [[own[name] for name in names] for own in by_name]
-    made = [
-        _made(one, own, level) for one, own in zip(results.values(), kept, strict=True)
-    ]
+    made = [_made(*both, level) for both in zip(results.values(), kept, strict=True)]
     rows: list[tuple[str, list[str]]] = []
     said = f"Estimate ({words.percent(level)} CI)"
     heads = list(results) if others else [said]

@@ -214,7 +214,7 @@ class Picture:
     name: str
     title: Words
     description: str
-    draw: Callable[[Any], Any]
+    draw: Callable[..., Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -73,16 +73,11 @@ def replay_comparison(
     first = results[asked.names[0]]
     own = [argument(name, value) for name, value in asked.options.items()]
     if asked.fitted is not None:
-        formulas = [
-            f"    {name!r}: {results[name].design.formula.text!r},"
-            for name in asked.names
-        ]
+        texts = {name: results[name].design.formula.text for name in asked.names}
+        formulas = [f"    {name!r}: {text!r}," for name, text in texts.items()]
         given = {**asked.fitted, "seed": first.seed}
-        fitted = [
-            argument(name, value)
-            for name, value in given.items()
-            if name not in NOT_OF_NUMBERS
-        ]
+        kept = (name for name in given if name not in NOT_OF_NUMBERS)
+        fitted = [argument(name, given[name]) for name in kept]
         data = "data=data,  # the data frame"
         lines = ["formulas = {", *formulas, "}", "res = scv.compare("]
         lines += [f"    {text}" for text in ["formulas,", data, *fitted, *own]]
@@ -112,12 +107,9 @@ def argument(name: str, value: Any) -> str:
     >>> argument("k", 5)
     'k=5,'
     """
-    said = literal(value)
-    return (
-        f"{name}={name},  # an object of your script"
-        if said is None
-        else (f"{name}={said},")
-    )
+    if (said := literal(value)) is None:
+        return f"{name}={name},  # an object of your script"
+    return f"{name}={said},"
 
 
 def comparison_draws(comparison: Comparison) -> bool:
@@ -152,16 +144,12 @@ FLAGS = {"k": "-k", "p": "-p", "n_jobs": "--jobs"}
 
 def _command(result: Refittable, given: dict[str, Any]) -> str | None:
     words = ["statcv", "report", result.design.formula.text, "data.csv"]
+    plain = (str, int, float, np.integer, np.floating)  # what can be typed
     for name, value in given.items():
         flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
         values = value if isinstance(value, (list, tuple)) else [value]
-        if name == "tune" or not _plain_words(values):
+        able = all(isinstance(one, plain) and "," not in str(one) for one in values)
+        if name == "tune" or not able:
             return None
         words += [flag, ",".join(map(str, values))]
     return shlex.join([*words, "--out", "report.html"])
-
-
-def _plain_words(values: Sequence[Any]) -> bool:
-    """Return whether each value is a word or a number of a command line."""
-    plain = (str, int, float, np.integer, np.floating)
-    return all(isinstance(one, plain) and "," not in str(one) for one in values)

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+import statcv.inference.meta.clustered_calibration as over_groups
 from statcv.arguments import check_level, check_types, described
 from statcv.errors import ArgumentError, UndefinedMetricWarning, warn
 from statcv.inference import Estimate, RandomEffects, Scores, joined_groups
 from statcv.inference.estimates.groups import among, group_estimates, groups_of
 from statcv.inference.meta.clustered_calibration import ClusteredCalibration
-from statcv.inference.meta.clustered_calibration import (
-    clustered_calibration as calibration_over_groups,
-)
 from statcv.inference.paired.contrasts import ADJUSTED, adjusted
 from statcv.inference.paired.groups import Group, compare_pair, group_differences
 from statcv.metrics import Metric
@@ -26,7 +24,8 @@ from statcv.words import plural, shared_digits, with_interval
 # shown by group in a summary
 CALIBRATION = ("calibration_slope", "oe_ratio", "slope_counts", "oe_counts")
 MOST_ROWS = 14  # largest number of rows of groups in a summary
-OF_TEST = ("difference", "se", "lower", "upper", "statistic")
+OF_ESTIMATE = ("how", "value", "se", "lower", "upper", "interval_in_words")
+OF_TEST = ("difference", "se", "lower", "upper", "statistic", "p_value")
 SHOWN_OF_DIFFERENCES = ("metric", "first", "second", "difference", "p")
 
 
@@ -51,26 +50,18 @@ def group_table(
     """
     name, each = str(groups.name), in_groups(scores, metrics, groups, level)
     rows = [
-        {
-            "metric": metric.name,
-            name: label,
-            "how": found[place].how,
-            "estimate": found[place].value,
-            **{end: getattr(found[place], end) for end in ("se", "lower", "upper")},
-            "interval": found[place].interval_in_words,
-            "n": n,
-        }
+        (metric.name, label, *(getattr(found[place], one) for one in OF_ESTIMATE), n)
         for place, metric in enumerate(metrics)
         for label, n, found in each
     ]
-    table = pd.DataFrame(rows)
+    heads = ["metric", name, "how", "estimate", *OF_ESTIMATE[2:-1], "interval", "n"]
+    table = pd.DataFrame(rows, columns=heads)
     undefined = table[table["estimate"].isna()]
     if len(undefined):
+        lacking = ", ".join(sorted(set(undefined[name].map(str))))
         warn(
             f"{plural(len(undefined), 'metric')} of groups of {name} have no value, "
-            "for example because a group lacks a class: "
-            + ", ".join(sorted({str(group) for group in undefined[name]}))
-            + ".",
+            f"for example because a group lacks a class: {lacking}.",
             UndefinedMetricWarning,
         )
     return Table(
@@ -313,13 +304,9 @@ def clustered_calibration(
     """
     check_types(clustered_calibration, locals())
     outcome, groups = result.design.outcome, groups_of(result, by)
-    return calibration_over_groups(
-        result.scores,
-        groups,
-        str(groups.name),
-        f"{outcome.name} = {outcome.positive}",
-        level=level,
-    )
+    named = str(groups.name), f"{outcome.name} = {outcome.positive}"
+    about = result.scores, groups, *named
+    return over_groups.clustered_calibration(*about, level=level)
 
 
 def _contrasts(groups: Sequence[Group], metric: Metric, reference: Any) -> pd.DataFrame:
@@ -329,18 +316,11 @@ def _contrasts(groups: Sequence[Group], metric: Metric, reference: Any) -> pd.Da
         test = compare_pair(first, second, metric)
         estimate = second.estimates[metric.name]
         why = f"none: {test.reason}"
-        rows.append(
-            {
-                "metric": metric.name,
-                "first": first.name,
-                "second": second.name,
-                "how": estimate.how,
-                **{name: getattr(test, name) for name in OF_TEST},
-                "p": test.p_value,
-                "interval": why if test.reason else estimate.interval_in_words,
-            }
-        )
-    table = pd.DataFrame(rows)
+        names, numbers = (first.name, second.name), (getattr(test, n) for n in OF_TEST)
+        interval = why if test.reason else estimate.interval_in_words
+        rows.append((metric.name, *names, estimate.how, *numbers, interval))
+    heads = ["metric", "first", "second", "how", *OF_TEST[:-1], "p", "interval"]
+    table = pd.DataFrame(rows, columns=heads)
     for name, _, method in (ADJUSTED["bh"], ADJUSTED["holm"]):
         place = list(table.columns).index("p") + 1
         table.insert(place, name, adjusted(table["p"].to_numpy(float), method))

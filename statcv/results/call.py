@@ -7,12 +7,12 @@ from copy import copy
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from statcv.arguments import OF_PREDICTIONS, refuse_unknown
 from statcv.errors import ArgumentTypeError, CheckpointWarning, MetricError, Noted
 from statcv.formula import Formula, Outcome
 from statcv.metrics import Metric, get_metric
 from statcv.metrics.named import named_metrics, usual_metrics
 from statcv.tables import Printed
+from statcv.vocabulary import OF_PREDICTIONS, refuse_unknown
 
 Result = TypeVar("Result")
 Own = TypeVar("Own")
@@ -116,12 +116,8 @@ def with_warnings(result: Result, noted: Noted) -> Result:
 
 # ---- its metrics: those that it names, or the defaults ----
 
-OF_PAIRS = {
-    "binary": "auroc",
-    "multiclass": "auroc_hand_till",
-    "continuous": "concordance",
-    "survival": None,
-}
+OF_PAIRS = {"binary": "auroc", "multiclass": "auroc_hand_till"}
+OF_PAIRS["continuous"] = "concordance"
 
 
 def choose_metrics(
@@ -156,7 +152,7 @@ def choose_metrics(
         if isinstance(threshold, (int, float)) and not 0 <= threshold < 1:
             usual = [metric for metric in usual if metric.name != "net_benefit"]
         # the first metric of ordered classes compares pairs
-        if pairs and not outcome.ordered and (first := OF_PAIRS[outcome.kind]):
+        if pairs and not outcome.ordered and (first := OF_PAIRS.get(outcome.kind)):
             usual = list(dict.fromkeys([get_metric(first), *usual]))
         return tuple(m for m in usual if probabilities or m.reads != "probabilities")
     alone = isinstance(metrics, (str, Metric)) or callable(metrics)

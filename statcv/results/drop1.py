@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -20,14 +21,14 @@ from statcv.results.comparison.comparison import (
 from statcv.results.comparison.likelihood_ratio import ANOTHER_QUESTION, LikelihoodRatio
 from statcv.results.refits import LONG, duration, seconds_once
 from statcv.results.refittable import Refittable
-from statcv.results.summary import Summary
+from statcv.results.summary import Summarised, Summary
 from statcv.tables import Table, shown_frame
 
 FULL = "<none>"  # R's name of the row in which nothing is dropped
 
 
-@dataclass(frozen=True, eq=False)
-class Drop1:
+@dataclass(frozen=True, eq=False, repr=False)
+class Drop1(Summarised):
     """The loss of performance without each term; ``print`` shows one row per term.
 
     Attributes
@@ -107,22 +108,14 @@ class Drop1:
             notes = (*notes, f"{said}. {ANOTHER_QUESTION}.")
         body = shown_frame(self._shown(table.set_index("term"), heads), digits)
         result = compared.results[FULL]
+        scheme = f"{result.plan.scheme}: {result.plan.sentence}"
         return Summary(
             title=f"Single term deletions of {result.design.formula.text}",
-            facts=(
-                ("model", result.learner.label),
-                ("scheme", f"{result.plan.scheme}: {result.plan.sentence}"),
-            ),
+            facts=(("model", result.learner.label), ("scheme", scheme)),
             tables={self._caption: table},
             shown={self._caption: body.replace("–", "")},
             notes=notes,
         )
-
-    def __repr__(self) -> str:
-        return str(self.summary())
-
-    def _repr_html_(self) -> str:
-        return self.summary().to_html()
 
 
 def drop1(
@@ -178,11 +171,10 @@ def drop1(
         )
     formula = result.design.formula
     terms = [term for term in formula.terms if term]
-    sets = list(map(frozenset, terms))
     dropped = [
         term
-        for term, own in zip(terms, sets, strict=True)
-        if not any(own < other for other in sets)
+        for term in terms
+        if not any(set(term) < set(other) for other in terms)
         and (len(terms) > 1 or formula.intercept)
         # they have no coefficient that could be 0
         and not (is_offset(term[0]) or is_strata(term[0]))
@@ -211,8 +203,5 @@ def drop1(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", errors.DistributionalBiasWarning)
             results[":".join(term)] = result.call.again(formula, {}, changes)
-    return Drop1(
-        make_comparison(
-            results, metric, level, how=how, test=test, reference=FULL, adjust="none"
-        )
-    )
+    options: dict[str, Any] = {"reference": FULL, "adjust": "none"}
+    return Drop1(make_comparison(results, metric, level, how=how, test=test, **options))

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+import statcv.inference.tests.permutation as permutation
 from statcv import errors, inference
 from statcv.arguments import check_types, check_whole
 from statcv.inference.tests.htest import check_alternative
 from statcv.inference.tests.null_bias import make_null_bias
-from statcv.inference.tests.permutation import (
-    exchange,
-    few_permutations,
-    few_permutations_caveat,
-    warn_of_undefined,
-)
 from statcv.metrics import Metric
 from statcv.results.estimating import estimate
 from statcv.results.refits import Running, duration, seconds_once, warn_of_permutations
@@ -54,15 +50,9 @@ def permuted(
     short = [one for one in wanted if _known(result, [one], times, seed) < times]
     if short:
         first = _known(result, short, times, seed)
-        made = inference.permuted_values(
-            result.refits.setup_for(short[0][0]),
-            short,
-            times,
-            seed=seed,
-            first=first,
-            threshold=result.threshold,
-            **running.processes,
-        )
+        setup, options = result.refits.setup_for(short[0][0]), running.processes
+        options |= {"seed": seed, "first": first, "threshold": result.threshold}
+        made = inference.permuted_values(setup, short, times, **options)
         for each, values in zip(short, made.values, strict=True):
             before, why = kept.get((*each, seed), (np.empty(0), ""))
             joined = np.concatenate([before[:first], values])
@@ -72,7 +62,7 @@ def permuted(
         values, why = kept[metric, how, seed]
         found.append(values[:times])
         if not metric.is_of_random_order:
-            warn_of_undefined(values[:times], metric, how, why)
+            permutation.warn_of_undefined(values[:times], metric, how, why)
     return found
 
 
@@ -140,12 +130,10 @@ def null_distribution(
     running = Running.of(result, seed, n_jobs, progress)
     check_times(result, times, "times")
     wanted = [(metric, permutable_how(result, metric, how))]
-    values = permuted(result, wanted, times, running)[0]
     numbers = pd.RangeIndex(1, times + 1, name="permutation")
-    return Values(
-        pd.Series(values, index=numbers, name=metric.name),
-        f"{metric.label} under permuted outcomes",
-    )
+    (values,) = permuted(result, wanted, times, running)
+    made = pd.Series(values, index=numbers, name=metric.name)
+    return Values(made, f"{metric.label} under permuted outcomes")
 
 
 # ---- the bias where there is no skill ----
@@ -263,18 +251,14 @@ def null_biases(
             return values[order, how]
         return no_skill_value(result, metric) or 0.0
 
-    n_distinct = few_permutations(result.plan, result.design.y)
+    facts: dict[str, Any] = {
+        "seed": running.seed,
+        "about": f"{about(result)}: {result.plan.sentence}",
+        "n_distinct": permutation.few_permutations(result.plan, result.design.y),
+        "among": permutation.exchange(result.plan, result.design),
+    }
     return [
-        make_null_bias(
-            metric,
-            how,
-            values[metric, how],
-            no_skill(metric, how),
-            seed=running.seed,
-            about=f"{about(result)}: {result.plan.sentence}",
-            n_distinct=n_distinct,
-            among=exchange(result.plan, result.design),
-        )
+        make_null_bias(metric, how, values[metric, how], no_skill(metric, how), **facts)
         for metric, how in wanted
     ]
 
@@ -405,8 +389,8 @@ def test(
             return inference.permutation_test(found, [], **said, reason=str(error))
         made = inference.permutation_test(found, values, **said)
         notes = (
-            exchange(result.plan, result.design),
-            few_permutations_caveat(result.plan, result.design.y),
+            permutation.exchange(result.plan, result.design),
+            permutation.few_permutations_caveat(result.plan, result.design.y),
         )
         extra = tuple(one.rstrip(".") for one in notes if one)
         made = replace(made, notes=(*made.notes, *extra))

@@ -10,21 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from statcv import errors
 from statcv.arguments import check_level, check_types
-from statcv.errors import (
-    ArgumentError,
-    CoefficientError,
-    StatcvWarning,
-    UndefinedMetricWarning,
-    warn,
-)
 from statcv.inference import Estimate, make_estimates
 from statcv.inference.estimates.groups import groups_of
 from statcv.inference.meta.rubin import COLUMNS, Imputed, rubin
 from statcv.metrics import Metric
 from statcv.results.by_group import in_groups
 from statcv.results.comparison.likelihood_ratio import why_no_likelihood
-from statcv.results.summary import Summary, first_of
+from statcv.results.summary import Summarised, Summary, first_of
 from statcv.results.tidy import standard_errors
 from statcv.results.wording.in_words import first_that_fits
 from statcv.results.writing.export import Exports, PaperTable
@@ -46,7 +40,7 @@ SAME = "All imputations give the same estimates: what was missing changes nothin
 
 
 @dataclass(frozen=True, eq=False)
-class Pooled(Exports):
+class Pooled(Exports, Summarised):
     """Results over imputed data sets, pooled by Rubin's rules.
 
     It is returned by :func:`statcv.pool`.
@@ -101,9 +95,8 @@ class Pooled(Exports):
     ) -> Imputed:
         first, *others = self.imputations
         each = [first.estimate(metric, how, level, interval)]
-        how = each[0].how
-        each += [one.estimate(metric, how, level, interval) for one in others]
-        found = Imputed(each)
+        asked = metric, each[0].how, level, interval
+        found = Imputed([*each, *(one.estimate(*asked) for one in others)])
         _warn({each[0].label: found.n_undefined}, len(each))
         return found
 
@@ -165,25 +158,22 @@ class Pooled(Exports):
         every = [one for one in fitted if one is not None]
         if len(every) < len(fitted):
             label = self.imputations[0].learner.label
-            raise CoefficientError(f"{label} has no coefficients.")
+            raise errors.CoefficientError(f"{label} has no coefficients.")
         terms = every[0].index
         if odd := sum(not one.index.equals(terms) for one in every):
-            raise CoefficientError(
+            raise errors.CoefficientError(
                 f"{odd} of {len(every)} imputations have other coefficients than the "
                 "first; give columns of text the same levels in all of them."
             )
         values = np.array([one.to_numpy(dtype=float) for one in every])
-        errors = [
-            standard_errors(one, row)
-            for one, row in zip(self.imputations, values, strict=True)
-        ]
-        if whys := [why for _, _, why in errors if why]:
-            warn(
+        found = list(map(standard_errors, self.imputations, values))
+        if whys := [why for _, _, why in found if why]:
+            errors.warn(
                 f"the coefficients of {len(whys)} of {len(every)} imputations have no "
                 f"standard errors: {whys[0]}.",
-                StatcvWarning,
+                errors.StatcvWarning,
             )
-        ses = np.array([se for se, _, _ in errors])
+        ses = np.array([se for se, _, _ in found])
         # mice counts records, or events of a censored outcome, for every regression
         outcome = self.imputations[0].design.outcome
         n = sum(outcome.y > 0) if outcome.kind == "survival" else len(outcome.y)
@@ -192,14 +182,13 @@ class Pooled(Exports):
         for term, value, se in zip(terms, values.T, ses.T, strict=True):
             one = rubin(value, se, df)
             t = one.tested(level)
-            row = {"term": term, "estimate": one.estimate, "std.error": one.se}
-            row |= {"statistic": t.statistic, "df": one.df, "p.value": t.p_value}
-            rows.append(
-                row | {"conf.low": t.lower, "conf.high": t.upper, "fmi": one.fmi}
-            )
+            tested = t.statistic, one.df, t.p_value, t.lower, t.upper
+            rows.append((term, one.estimate, one.se, *tested, one.fmi))
+        names = ["term", "estimate", "std.error", "statistic", "df", "p.value"]
+        names += ["conf.low", "conf.high", "fmi"]
         seen = ("term", "estimate", "p.value", "df", "fmi")
         return Table(
-            pd.DataFrame(rows),
+            pd.DataFrame(rows, columns=names),
             f"Coefficients over {len(every)} imputations, by Rubin's rules",
             {one: one.partition(".")[0] for one in seen},
             limits={"estimate": ("conf.low", "conf.high")},
@@ -285,9 +274,6 @@ class Pooled(Exports):
         check_path(path)
         return write_report(pooled_report(self, level), path)
 
-    def _repr_html_(self) -> str:
-        return self.summary()._repr_html_()
-
 
 # ---- metrics, of all records or by group ----
 
@@ -296,10 +282,10 @@ def _warn(undefined: Mapping[str, int], m: int) -> None:
     """Warn of metrics that have no value in some of the imputations."""
     said = [f"{label} in {count}" for label, count in undefined.items() if count]
     if said:
-        warn(
+        errors.warn(
             f"{plural(len(said), 'metric')} cannot be pooled, without a value in "
             f"some of {m} imputations: {listed(said)}.",
-            UndefinedMetricWarning,
+            errors.UndefinedMetricWarning,
         )
 
 
@@ -351,7 +337,7 @@ def _by_group(
     groups, *others = [groups_of(one, by) for one in pooled.imputations]
     name = str(groups.name)
     if not all(groups.equals(one) for one in others):
-        raise ArgumentError(
+        raise errors.ArgumentError(
             f"by={name!r} groups the records otherwise in some imputations; give a "
             "column that was not imputed."
         )

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 Floats = NDArray[np.float64]
+Seed = int | np.random.Generator | None
 # metrics under permuted outcomes, and why some have no value, by metric, way of
 # combining folds and seed
 KeptPermutations = dict[tuple[Metric, str, int], tuple[Floats, str]]
@@ -40,16 +41,11 @@ class Running:
 
     @classmethod
     def of(
-        cls,
-        result: Refittable,
-        seed: int | np.random.Generator | None,
-        n_jobs: int | None,
-        progress: bool | None,
+        cls, result: Refittable, seed: Seed, n_jobs: int | None, progress: bool | None
     ) -> Running:
         """Return how refits of a result are made, with its own seed unless given."""
-        return cls(
-            result.seed if seed is None else resolve_seed(seed), n_jobs, progress
-        )
+        own = result.seed if seed is None else resolve_seed(seed)
+        return cls(own, n_jobs, progress)
 
     @property
     def processes(self) -> dict[str, Any]:
@@ -74,9 +70,8 @@ class Refits(Printed):
 
     def __getstate__(self) -> dict[str, Any]:
         """Keep jackknives and permutations, but not the fit on all rows."""
-        return {
-            k: v for k, v in self.__dict__.items() if k not in ("all_rows", "fitted")
-        }
+        fitted = ("all_rows", "fitted")
+        return {k: v for k, v in self.__dict__.items() if k not in fitted}
 
     @property
     def possible(self) -> bool:
@@ -94,14 +89,10 @@ class Refits(Printed):
     @cached_property
     def all_rows(self) -> Fit:
         """The fit on all rows."""
-        strata = self.setup.plan.strata
-        return fit_all(
-            self.setup.design,
-            self.setup.model,
-            seed=self.setup.seed,
-            weights=self.setup.weights,
-            strata=None if strata is None else strata.codes,
-        )
+        setup, strata = self.setup, self.setup.plan.strata
+        more: dict[str, Any] = {"seed": setup.seed, "weights": setup.weights}
+        codes = None if strata is None else strata.codes
+        return fit_all(setup.design, setup.model, strata=codes, **more)
 
     @cached_property
     def fitted(self) -> Floats:

@@ -11,27 +11,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv import arguments, inference
+import statcv.inference.estimates.no_skill as no_skill
+from statcv import inference
 from statcv.engine import Held, Setup
 from statcv.errors import ArgumentTypeError, CoefficientError, NotTunedError
 from statcv.folds import FoldPlan
 from statcv.folds.audit import Audit, mean_model_auroc
 from statcv.formula import Design, caller_scope
 from statcv.inference.estimates.constants import constants_of
-from statcv.inference.estimates.no_skill import (
-    NoSkill,
-    Rivals,
-    is_suspect,
-    mean_model_hand_till,
-    no_skill,
-    no_skill_table,
-)
+from statcv.inference.estimates.no_skill import NoSkill, Rivals
 from statcv.inference.refits.refitting import scores_of
 from statcv.metrics import Metric
 from statcv.models import Model
 from statcv.models.thresholds import ThresholdedFit
 from statcv.models.tuning import TunedFit
-from statcv.results import by_group, corrections, estimating, permutations, tables
+from statcv.results import by_group, estimating, permutations, tables
 from statcv.results import drop1 as deletions
 from statcv.results import stability as stabilities
 from statcv.results import tidy as broom
@@ -44,6 +38,7 @@ from statcv.results.wording.in_words import lines_in_words, rows_in_words, short
 from statcv.results.writing.export import Exports, PaperTable
 from statcv.sensitivity import Sensitivity
 from statcv.tables import Table, Values, labels_of
+from statcv.vocabulary import attribute_error
 
 UNCHANGED = object()
 
@@ -97,7 +92,7 @@ class CVResult(Exports):
             """Say what is offered in place of a word of R or scikit-learn."""
             if hasattr(type(self), name):  # a property that raised an AttributeError
                 return object.__getattribute__(self, name)
-            raise arguments.attribute_error("a result", name, dir(type(self)))
+            raise attribute_error("a result", name, dir(type(self)))
 
     @property
     def metric_names(self) -> tuple[str, ...]:
@@ -112,15 +107,11 @@ class CVResult(Exports):
     @cached_property
     def scores(self) -> inference.Scores:
         """The held-out predictions as arrays, from which metrics and plots are made."""
-        scores = scores_of(
-            self.plan,
-            self.held,
-            self.design.outcome,
-            self.threshold,
-            Sensitivity.of(self.refits.setup, self.held),
-        )
+        sensitivity = Sensitivity.of(self.refits.setup, self.held)
+        made = self.plan, self.held, self.design.outcome, self.threshold, sensitivity
         near = self.learner.capabilities.predicts_by_neighbors
-        return replace(scores, n_jobs=self.call.n_jobs, by_neighbors=near)
+        n_jobs = self.call.n_jobs
+        return replace(scores_of(*made), n_jobs=n_jobs, by_neighbors=near)
 
     @cached_property
     def refits(self) -> Refits:
@@ -141,8 +132,8 @@ class CVResult(Exports):
     test = permutations.test
     null_distribution = permutations.null_distribution
     null_bias = permutations.null_bias
-    optimism_corrected = corrections.optimism_corrected
-    corrected_calibration = corrections.corrected_calibration
+    optimism_corrected = estimating.optimism_corrected
+    corrected_calibration = estimating.corrected_calibration
     stability = stabilities.stability
     summary = text.summary
     tidy = broom.tidy
@@ -231,10 +222,7 @@ class CVResult(Exports):
         """
         if self.held.coefficients is None:
             raise CoefficientError(f"{self.learner.label} has no coefficients.")
-        return Table(
-            pd.concat([tables.fit_names(self.plan), self.held.coefficients], axis=1),
-            "Coefficients of each fit",
-        )
+        return self._by_fit(self.held.coefficients, "Coefficients of each fit")
 
     @property
     def tuned(self) -> pd.DataFrame:
@@ -267,11 +255,13 @@ class CVResult(Exports):
                 f"{self.learner.label}: nothing was tuned; cv(tune=) chooses "
                 "hyperparameters inside every training set."
             )
-        return Table(
-            pd.concat([tables.fit_names(self.plan), self.held.chosen], axis=1),
-            "Hyperparameters chosen inside each training set",
-            exact=tuple(self.held.chosen.columns.drop("score", errors="ignore")),
-        )
+        exact = tuple(self.held.chosen.columns.drop("score", errors="ignore"))
+        caption = "Hyperparameters chosen inside each training set"
+        return self._by_fit(self.held.chosen, caption, exact=exact)
+
+    def _by_fit(self, values: pd.DataFrame, caption: str, **shown: Any) -> Table:
+        named = pd.concat([tables.fit_names(self.plan), values], axis=1)
+        return Table(named, caption, **shown)
 
     @cached_property
     def selection(self) -> SelectionTable:
@@ -356,7 +346,7 @@ class CVResult(Exports):
     @cached_property
     def without_predictors(self) -> tuple[NoSkill, ...]:
         """The value of each metric for a model without predictors in these folds."""
-        return no_skill(self._rivals, self.chosen_metrics)
+        return no_skill.no_skill(self._rivals, self.chosen_metrics)
 
     @cached_property
     def _rivals(self) -> Rivals:
@@ -366,7 +356,7 @@ class CVResult(Exports):
     @property
     def suspect(self) -> bool:
         """Whether the folds may bias a metric of a model without predictors."""
-        return is_suspect(self._rivals, self.chosen_metrics)
+        return no_skill.is_suspect(self._rivals, self.chosen_metrics)
 
     @property
     def no_skill(self) -> pd.DataFrame:
@@ -387,7 +377,7 @@ class CVResult(Exports):
         >>> float(loo.no_skill.set_index("metric").loc["auroc", "bias"])
         0.0
         """
-        return no_skill_table(self.without_predictors)
+        return no_skill.no_skill_table(self.without_predictors)
 
     @cached_property
     def mean_model_auroc(self) -> float:
@@ -401,7 +391,7 @@ class CVResult(Exports):
         if kind in ("continuous", "survival"):
             return np.nan
         if kind == "multiclass":
-            return mean_model_hand_till(self.scores, self.plan, self.weights)
+            return no_skill.mean_model_hand_till(self.scores, self.plan, self.weights)
         return mean_model_auroc(self.plan, self.design.y, self.weights)
 
     # ---- the fit on all rows ----
@@ -479,11 +469,9 @@ class CVResult(Exports):
         Name: optimism, dtype: float64
         """
         table = self.metrics().set_index("metric")["estimate"]
-        return Values(
-            (self.apparent - table).rename("optimism"),
-            "Apparent value minus the cross-validated estimate of each metric",
-            words=labels_of(self.chosen_metrics),
-        )
+        difference = (self.apparent - table).rename("optimism")
+        caption = "Apparent value minus the cross-validated estimate of each metric"
+        return Values(difference, caption, words=labels_of(self.chosen_metrics))
 
     # ---- update, audit and summary ----
 
@@ -547,9 +535,8 @@ class CVResult(Exports):
         return lines_in_words(self)
 
     def __repr__(self) -> str:
-        return short_text(
-            self, inference.make_estimate(self.scores, self._metric(None))
-        )
+        headline = inference.make_estimate(self.scores, self._metric(None))
+        return short_text(self, headline)
 
     # ---- tables and report ----
 

@@ -59,12 +59,13 @@ class SelectionTable(Table):
         names, inside, final = self._sets
         sets, times = np.unique(inside, axis=0, return_counts=True)
         order = np.argsort(-times, kind="stable")
+        sets, times, each = sets[order], times[order], np.array(names, dtype=object)
         data = {
-            "model": [_named(names, one) for one in sets[order]],
-            "terms": sets[order].sum(axis=1),
-            "fits": times[order],
-            "frequency": times[order] / len(inside),
-            "all_records": (sets[order] == final).all(axis=1),
+            "model": [" + ".join(each[one]) or NONE for one in sets],
+            "terms": sets.sum(axis=1),
+            "fits": times,
+            "frequency": times / len(inside),
+            "all_records": (sets == final).all(axis=1),
         }
         return Table(
             pd.DataFrame(data),
@@ -78,16 +79,11 @@ class SelectionTable(Table):
         names, inside, _ = self._sets
         share = inside.mean(axis=0)
         some = np.flatnonzero(share).tolist()
-        data = [
-            {
-                "first": names[i],
-                "second": names[j],
-                "both": (inside[:, i] & inside[:, j]).mean(),
-                "if_independent": share[i] * share[j],
-                "neither": (~inside[:, i] & ~inside[:, j]).mean(),
-            }
-            for i, j in combinations(some, 2)
-        ]
+        data = []
+        for i, j in combinations(some, 2):
+            one, two = inside[:, i], inside[:, j]
+            both = (one & two).mean(), share[i] * share[j], (~one & ~two).mean()
+            data.append((names[i], names[j], *both))
         columns = ["first", "second", "both", "if_independent", "neither"]
         return Table(
             pd.DataFrame(data, columns=columns),
@@ -112,10 +108,6 @@ class SelectionTable(Table):
         elif empty:
             said += f"; nothing was chosen in {empty}, without predictors"
         return said
-
-
-def _named(names: Sequence[str], chosen: Flags) -> str:
-    return " + ".join(np.array(names, dtype=object)[chosen]) or NONE
 
 
 def choice_of(result: Readable) -> tuple[tuple[Term, ...], Flags] | None:
@@ -198,10 +190,9 @@ def _signs(terms: Sequence[Term], coefficients: NDArray[Any], p: int) -> list[st
     """Return the sign of terms of one coefficient in the fits that chose them."""
     made = []
     for term in terms:
-        own = (
-            coefficients[:, list(term.columns)] if coefficients.shape[1] == p else None
-        )
-        values = np.empty(0) if own is None or own.shape[1] > 1 else own[own != 0]
+        alone = coefficients.shape[1] == p and len(term.columns) == 1
+        own = coefficients[:, list(term.columns)] if alone else np.empty(0)
+        values = own[own != 0]
         up = int((values > 0).sum())
         sign = "" if not len(values) else "+" if up == len(values) else "-"
         made.append(sign if up in (0, len(values)) else f"+ in {up / len(values):.0%}")

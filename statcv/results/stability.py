@@ -14,15 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from statcv import errors
-from statcv.arguments import (
-    MAX_RESAMPLES,
-    check_level,
-    check_types,
-    check_whole,
-    is_number,
-    one_of,
-)
+from statcv import arguments, errors
 from statcv.engine import Setup, progress_bar, run_everywhere
 from statcv.formula import Design
 from statcv.inference.estimates.groups import group_name, groups_of
@@ -64,9 +56,8 @@ def bootstrapped(
     resampling = Resampling(setup, study)
     times, _ = resampling.samples(range(n_boot))
     with progress_bar(n_boot, running.progress, "fit") as bar:
-        numbers, jobs = np.arange(n_boot), running.n_jobs
-        fits = resampling.fits(times, numbers, jobs, bar, design)
-        made = [one.predicted for _, one in fits]
+        given = times, np.arange(n_boot), running.n_jobs, bar, design
+        made = [one.predicted for _, one in resampling.fits(*given)]
     missing = n_boot - sum(map(len, made))
     said = f"{missing} of {n_boot} bootstrap samples have too few records of a class."
     if not made:
@@ -148,10 +139,9 @@ class Stability:
     def given(self) -> dict[str, Any]:
         """The arguments of the call that gives it, by name."""
         drawn = {"n_boot": self.n_boot, "seed": self.running.seed}
-        more = {
-            name: getattr(self, name) for name in ("threshold", "level", "by", "at")
-        }
-        known = {name: one for name, one in more.items() if one is not None}
+        names = ("threshold", "level", "by", "at")
+        given = {name: getattr(self, name) for name in names}
+        known = {name: one for name, one in given.items() if one is not None}
         return ({"from_folds": True} if self.n_boot is None else drawn) | known
 
     @cached_property
@@ -257,7 +247,7 @@ class Stability:
             at  final  lower  upper
         0  0.2  0.266   0.18  0.273
         """
-        one_of(kind, ("calibration", "decision"), "kind")
+        arguments.one_of(kind, ("calibration", "decision"), "kind")
         if at is None:
             at = np.linspace(self.final.min(), min(self.final.max(), 0.99), POINTS)
         both = (self.final, *self._of_column(self.predicted))
@@ -400,14 +390,14 @@ def stability(
        predicted   mape  treating
     0       0.13  0.038         0
     """
-    check_types(stability, locals())
+    arguments.check_types(stability, locals())
     if from_folds and (n_boot, seed) != (None, None):
         raise errors.ArgumentError("from_folds=True needs neither n_boot= nor seed=.")
     if n_boot is None and not from_folds:
         n_boot = 200
     running = Running.of(result, seed, n_jobs, progress)
     outcome, refits = result.design.outcome, result.refits
-    check_level(level)
+    arguments.check_level(level)
     at, risks = horizon_of(result, "stability()", at), outcome.kind != "continuous"
     if outcome.kind == "multiclass":
         raise errors.OutcomeError(
@@ -421,7 +411,7 @@ def stability(
         )
     if threshold is None:
         threshold = result.threshold
-    elif not (is_number(threshold) and 0 < threshold < 1 and risks):
+    elif not (arguments.is_number(threshold) and 0 < threshold < 1 and risks):
         raise errors.ArgumentError(
             f"threshold={threshold!r} must be a risk between 0 and 1; the outcome "
             f"{outcome.name!r} is {outcome.kind}."
@@ -430,7 +420,9 @@ def stability(
         groups_of(result, by)  # refuses what is not a grouping, before fits are made
     key, kept = n_boot and (n_boot, running.seed), refits.stabilities
     if n_boot is not None:
-        check_whole(n_boot, "n_boot", least=LEAST_BOOT, most=MAX_RESAMPLES)
+        arguments.check_whole(
+            n_boot, "n_boot", least=LEAST_BOOT, most=arguments.MAX_RESAMPLES
+        )
     if key not in kept:
         fits = min(result.plan.n_fits, MOST_FOLDS) if n_boot is None else n_boot
         warn_of_fits(result, "stability()", fits, "n_boot=20 is the least")

@@ -143,6 +143,20 @@ class Summary(Written):
         return Document(tables, self.notes, self.title, self.headline, self.facts)
 
 
+class Summarised:
+    """What has a summary, as which it prints and is shown in a notebook."""
+
+    def summary(self) -> Summary:
+        """Return the summary."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return str(self.summary())
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()
+
+
 def _wrapped(text: str, indent: str = "") -> list[str]:
     return textwrap.wrap(text, WIDTH, subsequent_indent=indent)
 

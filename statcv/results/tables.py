@@ -44,12 +44,10 @@ def fit_names(plan: FoldPlan) -> pd.DataFrame:
 
 def predictions_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:
     """Return one row per record and repeat."""
-    columns: dict[str, Any] = {
-        **_names(plan, scores.split),
-        "row": design.labels[scores.row],
-        **_observed(design, scores.row),
-        **_named_predictions(design.outcome, scores.predicted),
-    }
+    columns: dict[str, Any] = _names(plan, scores.split)
+    columns["row"] = design.labels[scores.row]
+    columns |= _observed(design, scores.row)
+    columns |= _named_predictions(design.outcome, scores.predicted)
     said = "Predictions of new records" if scores.external else "Held-out predictions"
     return Table(pd.DataFrame(columns), said, list(columns)[plan.repeats == 1 :])
 
@@ -68,31 +66,25 @@ def pairs_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:
     if design.outcome.kind != "multiclass":
         for name, made in _named_predictions(design.outcome, left.predicted).items():
             table[name], table[f"{name}_partner"] = made[one], made[two]
-    return Table(
-        table, "Pairs of records with different outcomes, predicted by one fit"
-    )
+    caption = "Pairs of records with different outcomes, predicted by one fit"
+    return Table(table, caption)
 
 
 def folds_table(design: Design, plan: FoldPlan, held: Held) -> pd.DataFrame:
     """Return one row per fit: sizes, class counts, drops, convergence, seconds."""
     outcome = design.outcome
-    table = fit_names(plan).assign(
-        n_train=plan.n_train, n_test=plan.tests.sizes[plan.fits.split_of]
-    )
+    table, n_test = fit_names(plan), plan.tests.sizes[plan.fits.split_of]
+    table = table.assign(n_train=plan.n_train, n_test=n_test)
     if outcome.levels:
         training, test = plan.counts(outcome.y, len(outcome.levels))
         for k, level in enumerate(outcome.levels):
             table[f"train_{level}"] = training[:, k]
             table[f"test_{level}"] = test[plan.fits.split_of, k]
-    table = table.assign(
-        dropped=plan.dropped.sizes,
-        converged=held.converged,
-        separated=held.separated,
-        seconds=held.seconds,
-    )
-    return Table(
-        table, "Fits, with the numbers of records that they train and hold out"
-    )
+    table["dropped"] = plan.dropped.sizes
+    for name in ("converged", "separated", "seconds"):
+        table[name] = getattr(held, name)
+    caption = "Fits, with the numbers of records that they train and hold out"
+    return Table(table, caption)
 
 
 def learning_table(plan: FoldPlan, held: Held) -> pd.DataFrame:
@@ -108,24 +100,17 @@ def learning_table(plan: FoldPlan, held: Held) -> pd.DataFrame:
             "the model recorded no learning curves; models.XGBoost(curves=True) "
             "records them."
         )
+    names = ["fit", "metric", "round", "training", "held_out"]
     parts = [
-        pd.DataFrame(
-            {
-                "fit": fit + 1,
-                "metric": metric,
-                "round": np.arange(1, len(values) + 1),
-                "training": values[:, 0],
-                "held_out": values[:, 1],
-            }
-        )
-        for fit, curves in enumerate(held.curves)
+        pd.DataFrame(values, columns=names[3:]).assign(fit=fit, metric=metric)
+        for fit, curves in enumerate(held.curves, start=1)
         for metric, values in curves.items()
     ]
-    table = pd.concat(parts, ignore_index=True)
-    names = fit_names(plan).iloc[table["fit"] - 1].reset_index(drop=True)
-    return Table(
-        pd.concat([names, table], axis=1), "Metric after each round of boosting"
-    )
+    table = pd.concat(parts).rename_axis("round").reset_index()[names]
+    table["round"] += 1
+    of_fits = fit_names(plan).iloc[table["fit"] - 1].reset_index(drop=True)
+    made = pd.concat([of_fits, table], axis=1)
+    return Table(made, "Metric after each round of boosting")
 
 
 # ---- metrics ----
@@ -196,11 +181,9 @@ def metrics_table(result: Refittable, level: float) -> pd.DataFrame:
     for metric, headline, plain in zip(
         metrics, headlines, result.without_predictors, strict=True
     ):
-        found = {
-            how: make_estimate(scores, metric, how) for how in _ways(scores, metric)
-        }
-        pooled, by_fold = found["pooled"], found["per_fold"]
-        paired = found.get("paired")
+        pooled, by_fold, *pairs = (
+            make_estimate(scores, metric, how) for how in _ways(scores, metric)
+        )
         row = {
             "metric": metric.name,
             "how": headline.how,
@@ -215,16 +198,12 @@ def metrics_table(result: Refittable, level: float) -> pd.DataFrame:
             "per_fold_sd": by_fold.sd,
             "n_folds": by_fold.n_values,
             "n_undefined": by_fold.n_undefined,
-            "paired": paired.value if paired else np.nan,
-            "paired_sd": paired.sd if paired else np.nan,
+            "paired": pairs[0].value if pairs else np.nan,
+            "paired_sd": pairs[0].sd if pairs else np.nan,
         }
         if is_bootstrap(result.plan):
-            parts = join_values(
-                scores,
-                metric,
-                result.refits.fitted,
-                result.refits.full_threshold(metric),
-            )
+            fitted, cut = result.refits.fitted, result.refits.full_threshold(metric)
+            parts = join_values(scores, metric, fitted, cut)
             row |= {"boot632": parts.plain, "boot632plus": parts.plus}
         rows.append(row)
     table = pd.DataFrame(rows)
@@ -279,11 +258,9 @@ def apparent(result: Refittable) -> pd.Series[float]:
         cut = result.refits.full_threshold(metric)
         read = metric.readable(result.refits.fitted, result.held.probabilities, cut)
         values[metric.name] = metric(y, read, baseline, cut)
-    return Values(
-        pd.Series(values, name="apparent", dtype=float),
-        "Metrics of the fit to all rows, on these same rows",
-        words=labels_of(result.chosen_metrics),
-    )
+    made = pd.Series(values, name="apparent", dtype=float)
+    caption = "Metrics of the fit to all rows, on these same rows"
+    return Values(made, caption, words=labels_of(result.chosen_metrics))
 
 
 def _observed(design: Design, rows: NDArray[np.intp]) -> dict[str, Any]:

@@ -215,15 +215,14 @@ def lines_of(columns: Sequence[Column]) -> list[str]:
     """Return heading and rows, each of which has as many lines as its longest cell."""
     lines = []
     for row in zip(*([c.heading, *c.cells] for c in columns), strict=True):
-        cells = [
-            wrapped(cell, c.width) or [""] for cell, c in zip(row, columns, strict=True)
-        ]
-        for k in range(max(map(len, cells))):
-            parts = [
-                f"{cell[k] if k < len(cell) else '':{'<' if c.words else '>'}{c.width}}"
-                for cell, c in zip(cells, columns, strict=True)
+        pairs = zip(row, columns, strict=True)
+        cells = (wrapped(cell, one.width) or [""] for cell, one in pairs)
+        for parts in itertools.zip_longest(*cells, fillvalue=""):
+            shown = [
+                f"{part:{'<' if one.words else '>'}{one.width}}"
+                for part, one in zip(parts, columns, strict=True)
             ]
-            lines.append(GAP.join(parts).rstrip())
+            lines.append(GAP.join(shown).rstrip())
     return lines
 
 
@@ -304,12 +303,9 @@ class Table(pd.DataFrame):
     def _repr_html_(self) -> str:
         columns, below = self._seen()
         head = "".join(_html("th", one, one.heading) for one in columns)
-        rows = zip(
-            *([(one, cell) for cell in one.cells] for one in columns), strict=True
-        )
-        body = "".join(
-            f"<tr>{''.join(_html('td', *cell) for cell in row)}</tr>" for row in rows
-        )
+        cells = [[_html("td", one, cell) for cell in one.cells] for one in columns]
+        rows = ("".join(row) for row in zip(*cells, strict=True))
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
         return (
             '<div class="statcv"><table class="dataframe">'
             f"<caption{LEFT}>{escape(self._view.caption)}</caption>"
@@ -390,6 +386,5 @@ def shown_frame(table: Table, digits: int | None = None) -> pd.DataFrame:
     """
     view = table._view if digits is None else replace(table._view, digits=digits)
     columns = columns_of(table, view)
-    return pd.DataFrame(
-        {one.heading: one.cells for one in columns[1:]}, index=columns[0].cells
-    )
+    cells = {one.heading: one.cells for one in columns[1:]}
+    return pd.DataFrame(cells, index=columns[0].cells)

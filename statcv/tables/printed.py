@@ -27,13 +27,8 @@ def wrapped(
     text: str, width: int = WIDTH, first: str = "", rest: str = ""
 ) -> list[str]:
     """Return the lines of a text, with an indent of the first and of the others."""
-    return textwrap.wrap(
-        text,
-        width,
-        initial_indent=first,
-        subsequent_indent=rest,
-        break_on_hyphens=False,
-    )
+    indents: dict[str, Any] = {"initial_indent": first, "subsequent_indent": rest}
+    return textwrap.wrap(text, width, **indents, break_on_hyphens=False)
 
 
 Said = tuple[str, Mapping[str, object]]

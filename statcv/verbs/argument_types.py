@@ -42,33 +42,15 @@ class FormulaResult(Protocol):
     params: Any
 
 
-SchemeName: TypeAlias = Literal[
-    "kfold",
-    "stratified_kfold",
-    "rkfold",
-    "loocv",
-    "rloocv",
-    "lpocv",
-    "stratified_lpocv",
-    "rlpocv",
-    "leave_pair_out",
-    "tournament_leave_pair_out",
-    "montecarlo",
-    "bootstrap",
-]
-ModelName: TypeAlias = Literal[
-    "logit",
-    "linear",
-    "cox",
-    "poisson",
-    "negbin",
-    "proportional_odds",
-    "negative_binomial",
-    "neighbors",
-    "xgboost",
-    "mean",
-    "negmean",
-]
+SchemeName: TypeAlias = (
+    Literal["kfold", "stratified_kfold", "rkfold", "loocv", "rloocv"]
+    | Literal["lpocv", "stratified_lpocv", "rlpocv", "montecarlo", "bootstrap"]
+    | Literal["leave_pair_out", "tournament_leave_pair_out"]
+)
+ModelName: TypeAlias = (
+    Literal["logit", "linear", "cox", "poisson", "negbin", "negative_binomial"]
+    | Literal["proportional_odds", "neighbors", "xgboost", "mean", "negmean"]
+)
 Rebalancing: TypeAlias = Literal["subsample", "weight", "upsample", "all", "bag"]
 ThresholdRule: TypeAlias = Literal["youden", "f1", "accuracy", "prevalence"]
 MissingAction: TypeAlias = Literal["drop", "raise", "pass"]

@@ -9,14 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from statcv.arguments import check_types, refuse_words_of_compare, resolve_seed
-from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    ComparisonError,
-    MissingDataWarning,
-    warn,
-)
+from statcv import errors
+from statcv.arguments import check_types, resolve_seed
+from statcv.errors import ArgumentError
 from statcv.folds import FoldPlan
 from statcv.folds.request import Holdout
 from statcv.formula import (
@@ -34,11 +29,13 @@ from statcv.results.comparison.comparison import Comparison, make_comparison
 from statcv.results.comparison.pooled_comparison import compare_pooled
 from statcv.results.pooling import Pooled
 from statcv.results.result import CVResult
-from statcv.verbs.cv_call import CV_NAMES, CVCall
+from statcv.verbs.cv import CV_NAMES, CVCall
+from statcv.vocabulary import refuse_words_of_compare
 
 Scope = Mapping[str, Any]
 
-OWN_NAMES = ("metric", "level", "how", "test", "adjust", "reference", "n_permutations")
+OPTIONS = ("how", "test", "adjust", "reference", "n_permutations")
+OWN_NAMES = ("metric", "level", *OPTIONS)
 MISTAKABLE = ("metric", "how", "test", "adjust", "reference", "level", "seed")
 
 
@@ -147,9 +144,9 @@ def compare(
     """
     scope = caller_scope()
     results, named = _unpacked(results, named)
-    given = locals()
-    _refuse_taken_names({name: given[name] for name in MISTAKABLE}, named)
-    check_types(compare, given)
+    own = locals()
+    _refuse_taken_names({name: own[name] for name in MISTAKABLE}, named)
+    check_types(compare, own)
     refuse_words_of_compare(named, (*compare.__annotations__, *CV_NAMES))
     call = {name: value for name, value in named.items() if name in CV_NAMES}
     given = {name: value for name, value in named.items() if name not in call}
@@ -169,19 +166,10 @@ def compare(
     if len(joined) < len(results) + len(given):
         raise ArgumentError(f"a result is named twice among {', '.join(joined)}.")
     over = any(isinstance(one, Pooled) for one in joined.values())
-    return (compare_pooled if over else make_comparison)(
-        joined,
-        metric,
-        level,
-        how=how,
-        test=test,
-        adjust=adjust,
-        reference=reference,
-        seed=whole,
-        n_permutations=n_permutations,
-        left_out=left_out,
-        fitted=fitted,
-    )
+    options: dict[str, Any] = {name: own[name] for name in OPTIONS}
+    options |= {"seed": whole, "left_out": left_out, "fitted": fitted}
+    make = compare_pooled if over else make_comparison
+    return make(joined, metric, level, **options)
 
 
 # ---- what is compared ----
@@ -207,23 +195,22 @@ def _unpacked(
     kind = "mapping" if isinstance(many[0], Mapping) else "list"
     others = [name for name in named if name not in CV_NAMES]
     if len(results) > 1 or others:
-        raise ArgumentTypeError(
+        raise errors.ArgumentTypeError(
             f"a {kind} of results must be given alone, but there "
             f"{'is' if len(results) + len(others) == 2 else 'are'} "
             f"{len(results) + len(others) - 1} more to compare; put all into one "
             f"{kind}."
         )
     if not many[0]:
-        raise ComparisonError(
+        raise errors.ComparisonError(
             f"the {kind} is empty; compare() needs at least two results."
         )
     if not isinstance(many[0], Mapping):
         return tuple(many[0]), named
     for name in many[0]:
         if not isinstance(name, str):
-            raise ComparisonError(
-                f"the name of a result must be a string, not {name!r}."
-            )
+            wrong = "the name of a result must be a string"
+            raise errors.ComparisonError(f"{wrong}, not {name!r}.")
         if name in named or name in OWN_NAMES:
             of = "compare" if name in OWN_NAMES else "cv"
             raise _taken(name, of, f"{name}_")
@@ -256,21 +243,23 @@ def _check_formulas(
     """Refuse arguments of cv() unless formulas are fitted with them."""
     results = sum(isinstance(one, CVResult) for one in compared)
     if results and formulas:
-        raise ComparisonError(
+        raise errors.ComparisonError(
             "compare() takes either results or formulas with data=, not both: the rows "
             "and folds of the formulas might differ from those of the results; use "
             "result.update(formula=...)."
         )
     if results or not formulas:
-        raise ArgumentTypeError(
+        raise errors.ArgumentTypeError(
             f"{next(iter(call))}= is for formulas, which compare() fits, "
             "but no formula was given."
         )
     if len(formulas) < len(compared):
         odd = next(one for one in compared if not isinstance(one, str))
-        raise ComparisonError(f"a {type(odd).__name__} is not a formula: {odd!r}.")
+        raise errors.ComparisonError(
+            f"a {type(odd).__name__} is not a formula: {odd!r}."
+        )
     if call.get("data") is None:
-        raise ArgumentTypeError(
+        raise errors.ArgumentTypeError(
             "formulas need data, for example compare(base='y ~ age', "
             "full='y ~ age + crp', data=df)."
         )
@@ -311,10 +300,10 @@ def _on_common_rows(
         return call, ""
     lost = int(incomplete.sum())
     missing = counted({name: int(c.sum()) for name, c in absent.items() if c.any()})
-    warn(
+    errors.warn(
         f"{lost} of {len(table)} rows were omitted: missing {missing}. All formulas "
         "are fitted on the rows complete for every one of them.",
-        MissingDataWarning,
+        errors.MissingDataWarning,
     )
     complete = np.flatnonzero(~incomplete)
     changed: dict[str, Any] = {"data": table.iloc[complete]}
@@ -340,11 +329,6 @@ def _fitted(formulas: list[str], call: CVCall, scope: Scope) -> list[CVResult]:
     rows and outcome.
     """
     first = call.run(scope)
-    again = first.call.again
-    return [
-        first,
-        *(
-            again(first.design.formula, ChainMap(dict(scope)), {"formula": formula})
-            for formula in formulas[1:]
-        ),
-    ]
+    own, again = first.design.formula, first.call.again
+    changes = ({"formula": formula} for formula in formulas[1:])
+    return [first, *(again(own, ChainMap(dict(scope)), one) for one in changes)]

@@ -14,7 +14,7 @@ from statcv.errors import ArgumentError, ComparisonError
 from statcv.inference import Estimate
 from statcv.inference.tests.signed_rank import SignedRank, signed_rank
 from statcv.results.result import CVResult
-from statcv.results.summary import Summary
+from statcv.results.summary import Summarised, Summary
 from statcv.tables import Table, number
 from statcv.words import p_value, percent, sentence
 
@@ -23,14 +23,15 @@ ASSUMES = (
     "differences as symmetric. Settings for the same records are not independent: p "
     "then describes these settings, and says nothing about other data."
 )
+SIDES = {"greater": "greater than", "less": "less than"}
 ZEROS = {
     "pratt": "are ranked with the others and then excluded (Pratt 1959)",
     "wilcox": "are excluded",
 }
 
 
-@dataclass(frozen=True, eq=False)
-class SettingsComparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class SettingsComparison(Summarised):
     """Comparison of two methods over settings by Wilcoxon's signed-rank test.
 
     It is returned by :func:`statcv.compare_settings`.
@@ -67,57 +68,39 @@ class SettingsComparison:
         first, second, _ = self.table.columns
         test, table = self.test, self.table
         se = (test.upper - test.lower) / 4
-        shown = pd.DataFrame(
-            {name: [number(v, se) for v in table[name]] for name in table.columns},
-            index=table.index,
-        )
+        shown = pd.DataFrame(table).map(number, se=se)
         caption = f"{second} − {first}"
         exactness = "exact" if test.exact else "normal approximation"
+        side = SIDES.get(test.alternative, "not equal to")
         numbers = test.median, test.lower, test.upper, test.statistic, test.p_value
         names = ["median", "lower", "upper", "V", "p"]
         found = pd.DataFrame([numbers], [caption], names)
         interval = f"{number(test.lower, se)} to {number(test.upper, se)}"
-        rounded = pd.DataFrame(
-            {
-                "median": number(test.median, se),
-                f"{percent(test.level)} interval": "–" if np.isnan(se) else interval,
-                "V": "–" if np.isnan(test.statistic) else f"{test.statistic:g}",
-                "p": p_value(test.p_value),
-            },
-            index=found.index,
-        )
+        said = {
+            "median": number(test.median, se),
+            f"{percent(test.level)} interval": "–" if np.isnan(se) else interval,
+            "V": "–" if np.isnan(test.statistic) else f"{test.statistic:g}",
+            "p": p_value(test.p_value),
+        }
         return Summary(
             title=f"Comparison of {self.label} over {test.n} settings",
             facts=(
                 ("test", f"Wilcoxon signed-rank, {exactness}"),
-                ("alternative", f"{caption} is {_side(test.alternative)} 0"),
+                ("alternative", f"{caption} is {side} 0"),
             ),
             tables={"Settings": table, "Test": found},
-            shown={"Settings": shown, "Test": rounded},
+            shown={"Settings": shown, "Test": pd.DataFrame(said, [caption])},
             notes=self._notes(),
         )
 
     def _notes(self) -> tuple[str, ...]:
         test, notes = self.test, []
         if test.n_zero:
-            notes.append(
-                f"{test.n_zero} of {test.n} differences are 0; they "
-                f"{ZEROS[self.zeros]}."
-            )
+            zeros = f"{test.n_zero} of {test.n} differences are 0"
+            notes.append(f"{zeros}; they {ZEROS[self.zeros]}.")
         if test.reason:
             notes.append(sentence(test.reason))
         return (*notes, ASSUMES)
-
-    def __repr__(self) -> str:
-        return str(self.summary())
-
-    def _repr_html_(self) -> str:
-        return self.summary()._repr_html_()
-
-
-def _side(alternative: str) -> str:
-    sides = {"greater": "greater than", "less": "less than"}
-    return sides.get(alternative, "not equal to")
 
 
 def compare_settings(
@@ -189,12 +172,8 @@ def compare_settings(
     columns = {first: map(float, a.values()), second: (float(b[key]) for key in a)}
     table = pd.DataFrame({name: list(c) for name, c in columns.items()}, index=list(a))
     table["difference"] = table[second] - table[first]
-    test = signed_rank(
-        table["difference"].to_numpy(),
-        alternative=alternative,
-        zeros=zeros,
-        level=level,
-    )
+    options: dict[str, Any] = {"alternative": alternative, "zeros": zeros}
+    test = signed_rank(table["difference"].to_numpy(), level=level, **options)
     label = str(getattr(next(iter(a.values()), None), "label", "numbers"))
     caption = "Both methods by setting, and their difference"
     table = Table(table, caption, alike=tuple(table), indexed=True)
@@ -207,16 +186,15 @@ def _by_setting(
     """Return the number, or the estimate, for each setting."""
     if isinstance(way, pd.Series) and not way.index.is_unique:
         raise ComparisonError(f"a setting occurs more than once in {name!r}.")
-    if isinstance(way, (Mapping, pd.Series)):
-        items = dict(way.items())
-    elif isinstance(way, (Sequence, np.ndarray)) and not isinstance(way, str):
-        items = dict(enumerate(way, start=1))
-    else:
+    named = isinstance(way, (Mapping, pd.Series))
+    listed = isinstance(way, (Sequence, np.ndarray)) and not isinstance(way, str)
+    if not (named or listed):
         kind = type(way).__name__
         raise ComparisonError(
             f"{name!r} is a {kind}; give one number or result per setting, in a "
             "mapping or a list."
         )
+    items = dict(way.items() if named else enumerate(way, start=1))
     return {key: _number(value, key, metric, how) for key, value in items.items()}
 
 

@@ -7,12 +7,13 @@ from typing import NoReturn
 
 import numpy as np
 
-from statcv.arguments import refuse_unknown, resolve_seed
+from statcv.arguments import resolve_seed
 from statcv.errors import ArgumentTypeError, MissingDataWarning, warn
 from statcv.folds import FoldPlan
 from statcv.folds.request import FoldArguments, Holdout
 from statcv.formula import Design, as_frame, caller_scope, counted, make_design, quoted
 from statcv.verbs import argument_types
+from statcv.vocabulary import refuse_unknown
 
 
 def fold_plan(

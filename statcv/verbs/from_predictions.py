@@ -10,22 +10,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import OF_PREDICTIONS, check_types, refuse_unknown, resolve_seed
+from statcv.arguments import check_types, resolve_seed
 from statcv.errors import ArgumentError, ArgumentTypeError, DataError
 from statcv.folds import FoldPlan, Ragged, Response, Strata
 from statcv.formula import Design, as_frame, outcome_columns
 from statcv.metrics.named import OF_MEANS
 from statcv.results.call import CallWithoutFits, choose_metrics
 from statcv.results.result import CVResult
+from statcv.verbs import predicted_elsewhere as elsewhere
 from statcv.verbs.argument_types import DataLike, MetricsLike, SeedLike
-from statcv.verbs.predicted_elsewhere import (
-    OtherSoftware,
-    check_column,
-    design_of,
-    held_out,
-    threshold_of,
-)
+from statcv.vocabulary import OF_PREDICTIONS, refuse_unknown
 from statcv.words import plural
+
+Codes = NDArray[np.intp]
 
 
 def from_predictions(
@@ -147,20 +144,26 @@ class PredictionsCall(CallWithoutFits):
                     f"from_predictions() needs {name}=, the column of the {column}."
                 )
         check_types(PredictionsCall, vars(self))
-        frame = _frame(self.data, self.row)
+        frame = self.data
+        if self.row is not None and isinstance(frame, pd.DataFrame):
+            # labels may be repeated if a column identifies the records
+            frame = frame if frame.index.is_unique else frame.reset_index(drop=True)
+        frame = as_frame(frame)
         observed = outcome_columns(self.observed, frame.columns.tolist())
         for column in observed:
-            check_column(frame, column, "observed")
+            elsewhere.check_column(frame, column, "observed")
         for name in ("fold", "repeat", "row", "cluster"):
             if getattr(self, name) is not None:
-                check_column(frame, getattr(self, name), name)
+                elsewhere.check_column(frame, getattr(self, name), name)
         if self.repeat is not None and self.row is None:
             raise ArgumentError(
                 "repeat= needs row=, the column that identifies which predictions "
                 "belong to the same record."
             )
         seed = resolve_seed(self.seed)
-        places, labels = _places(frame, self.row)
+        places, labels = np.arange(len(frame)), frame.index
+        if self.row is not None:
+            places, labels = numbered(frame[self.row])
         repeats = np.zeros(len(frame), dtype=np.intp)
         if self.repeat is not None:
             repeats = numbered(frame[self.repeat])[0]
@@ -172,12 +175,13 @@ class PredictionsCall(CallWithoutFits):
         named: Any = self.metrics if several else [self.metrics]
         counted = any(isinstance(one, str) and one in OF_MEANS for one in named)
         read = {"positive": self.positive, "distribution": "counts" * counted}
-        design = design_of(records, self.observed, self.predicted, **read)
-        folds = FoldsElsewhere.of(frame, self.fold, places, repeats)
-        plan = plan_of(folds, self.fold, design)
-        rows = frame.iloc[folds.order]
-        held = held_out(rows, self.predicted, self.probabilities, design, plan)
-        threshold = threshold_of(self.threshold, design, held)
+        design = elsewhere.design_of(records, self.observed, self.predicted, **read)
+        plan, order = plan_of(frame, self.fold, places, repeats, design)
+        rows = frame.iloc[order]
+        held = elsewhere.held_out(
+            rows, self.predicted, self.probabilities, design, plan
+        )
+        threshold = elsewhere.threshold_of(self.threshold, design, held)
         if self.cluster is not None:
             _check_constant(frame, records, places, self.cluster)
             codes, values = pd.factorize(records[self.cluster])
@@ -186,13 +190,10 @@ class PredictionsCall(CallWithoutFits):
         return CVResult(
             design=replace(design, kept=first),  # the first row of each record
             plan=replace(plan, rows=design.labels),
-            learner=OtherSoftware(),
+            learner=elsewhere.OtherSoftware(),
             held=held,
             chosen_metrics=choose_metrics(
-                self.metrics,
-                design.outcome,
-                threshold=threshold,
-                probabilities=held.probabilities,
+                self.metrics, design.outcome, False, threshold, held.probabilities
             ),
             weights=None,
             seed=seed,
@@ -204,25 +205,8 @@ class PredictionsCall(CallWithoutFits):
 NAMES = tuple(field.name for field in fields(PredictionsCall))
 
 
-def _frame(data: Any, row: str | None) -> pd.DataFrame:
-    """Return the data; labels may be repeated if a column identifies the records."""
-    if row is not None and isinstance(data, pd.DataFrame) and not data.index.is_unique:
-        data = data.reset_index(drop=True)
-    return as_frame(data)
-
-
-def _places(
-    frame: pd.DataFrame, row: str | None
-) -> tuple[NDArray[np.intp], pd.Index[Any]]:
-    """Return the number of the record of each row, and the records' labels."""
-    if row is None:
-        return np.arange(len(frame)), frame.index
-    codes, labels = numbered(frame[row])
-    return codes, pd.Index(labels)
-
-
 def _check_constant(
-    frame: pd.DataFrame, records: pd.DataFrame, places: NDArray[np.intp], column: str
+    frame: pd.DataFrame, records: pd.DataFrame, places: Codes, column: str
 ) -> None:
     differ = frame[column].to_numpy() != records[column].to_numpy()[places]
     if differ.any():
@@ -237,7 +221,7 @@ def _check_constant(
 # ---- the folds of other software ----
 
 
-def numbered(values: Any) -> tuple[NDArray[np.intp], Any]:
+def numbered(values: Any) -> tuple[Codes, Any]:
     """Return codes of the distinct values, sorted if they can be, and the values."""
     try:
         codes, distinct = pd.factorize(values, sort=True)
@@ -246,66 +230,33 @@ def numbered(values: Any) -> tuple[NDArray[np.intp], Any]:
     return codes.astype(np.intp), distinct
 
 
-@dataclass(frozen=True, eq=False)
-class FoldsElsewhere:
-    """The fold, record and repeat of each row.
+def _again(places: Codes, within: Codes) -> int:
+    """Return the number of rows whose record occurred before within a group of rows."""
+    cells = within * (places.max() + 1) + places
+    cells.sort()  # quicker than a table of all different ones
+    return int(np.count_nonzero(cells[1:] == cells[:-1]))
 
-    Attributes
-    ----------
-    split, place, repeat : numpy.ndarray of int, shape (rows,)
-        The fold of each row, numbered consecutively over all repeats, its record and
-        its repeat.
-    labels : list of sequence
-        The names of the folds of each repeat.
-    order : numpy.ndarray of int, shape (rows,)
-        The rows sorted by fold, and within a fold by record.
+
+def plan_of(
+    frame: pd.DataFrame, fold: str | None, places: Codes, repeats: Codes, design: Design
+) -> tuple[FoldPlan, Codes]:
+    """Return the plan of the folds that a column names, and the rows in its order.
+
+    Without a column of folds, no record trains. The rows are sorted by fold, and within
+    a fold by record.
     """
-
-    split: NDArray[np.intp]
-    place: NDArray[np.intp]
-    repeat: NDArray[np.intp]
-    labels: list[Sequence[Any]]
-    order: NDArray[np.intp]
-
-    @classmethod
-    def of(
-        cls,
-        frame: pd.DataFrame,
-        fold: str | None,
-        places: NDArray[np.intp],
-        repeats: NDArray[np.intp],
-    ) -> FoldsElsewhere:
-        """Return the folds that a column names, or a single one."""
-        split = np.zeros(len(frame), dtype=np.intp)
-        labels: list[Sequence[Any]] = []
-        for number in range(int(repeats.max()) + 1):
-            where = repeats == number
-            codes, names = np.zeros(where.sum(), dtype=np.intp), ["all"]
-            if fold is not None:
-                codes, found = numbered(frame[fold].to_numpy()[where])
-                names = list(found)
-            split[where] = sum(map(len, labels)) + codes
-            labels.append(names)
-        return cls(split, places, repeats, labels, np.lexsort((places, split)))
-
-    @property
-    def tests(self) -> list[NDArray[np.intp]]:
-        """The records of each fold."""
-        sizes = np.bincount(self.split)
-        return np.split(self.place[self.order], np.cumsum(sizes)[:-1])
-
-    def again(self, within: NDArray[np.intp]) -> int:
-        """Return the number of rows whose record occurred before."""
-        cells = within * (self.place.max() + 1) + self.place
-        cells.sort()  # quicker than a table of all different ones
-        return int(np.count_nonzero(cells[1:] == cells[:-1]))
-
-
-def plan_of(folds: FoldsElsewhere, fold: str | None, design: Design) -> FoldPlan:
-    """Return the plan of the folds; without a column of them, no record trains."""
-    n, y, tests = len(design.y), design.y, folds.tests
-    twice = folds.again(folds.repeat)
-    in_pairs = not folds.again(folds.split) and all(
+    split, labels = np.zeros(len(frame), dtype=np.intp), list[tuple[Any, ...]]()
+    for number in range(int(repeats.max()) + 1):
+        where = repeats == number
+        codes, names = np.zeros(where.sum(), dtype=np.intp), ["all"]
+        if fold is not None:
+            codes, names = numbered(frame[fold].to_numpy()[where])
+        split[where] = sum(map(len, labels)) + codes
+        labels.append(tuple(names))
+    order = np.lexsort((places, split))
+    tests = np.split(places[order], np.cumsum(np.bincount(split))[:-1])
+    n, y, twice = len(design.y), design.y, _again(places, repeats)
+    in_pairs = not _again(places, split) and all(
         len(test) == 2 and y[test[0]] != y[test[1]] for test in tests
     )
     if twice and not in_pairs:
@@ -315,29 +266,17 @@ def plan_of(folds: FoldsElsewhere, fold: str | None, design: Design) -> FoldPlan
             "once in leave-pair-out, where each fold holds out two records with "
             "different outcomes.)"
         )
-    counts = {len(names) for names in folds.labels}
+    counts, more = {len(names) for names in labels}, dict[str, Any]()
     said = plural(counts.pop(), "fold") if len(counts) == 1 else "folds"
     scheme, sentence = "given", f"{said} by {fold}, from other software"
     if fold is None:
         scheme, sentence = "external", "predictions by a model fitted to other records"
-    elif twice:
-        scheme, sentence = (
-            "leave_pair_out",
-            f"leave-pair-out, {said} by {fold}, from other software",
-        )
-    plan = FoldPlan(
-        scheme=scheme,
-        sentence=sentence,
-        n=n,
-        tests=Ragged.of(tests),
-        labels=tuple(map(tuple, folds.labels)),
-    )
-    if fold is None:
         others = [np.bincount(test, minlength=n) == 0 for test in tests]
-        everything = [np.flatnonzero(other) for other in others]
-        return replace(plan, kept_out=Ragged.of(everything))
-    if twice:
+        more["kept_out"] = Ragged.of([np.flatnonzero(other) for other in others])
+    elif twice:
+        scheme, sentence = "leave_pair_out", f"leave-pair-out, {sentence}"
         outcome = design.outcome
         made_for = Response.of(y, outcome.kind, outcome.levels, outcome.name)
-        return replace(plan, response=made_for)
-    return plan
+        more["response"] = made_for
+    given: dict[str, Any] = {"n": n, "tests": Ragged.of(tests), "labels": tuple(labels)}
+    return FoldPlan(scheme=scheme, sentence=sentence, **given, **more), order

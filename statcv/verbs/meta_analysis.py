@@ -18,7 +18,7 @@ from statcv.inference.meta.effects import RandomEffects, random_effects
 from statcv.inference.paired.records import held_out
 from statcv.inference.tests.htest import HTest, check_alternative
 from statcv.results.comparison.comparison import Comparison
-from statcv.results.summary import Summary
+from statcv.results.summary import Summarised, Summary
 from statcv.tables import Table, number
 from statcv.words import p_value, percent, sentence
 
@@ -41,8 +41,8 @@ NULL = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Combination:
+@dataclass(frozen=True, eq=False, repr=False)
+class Combination(Summarised):
     """Comparisons on several data sets, with their combined p-values and mean.
 
     It is returned by :func:`statcv.meta_analysis`.
@@ -96,9 +96,8 @@ class Combination:
         notes = [t.reason for t in self.tests if t.reason]
         if self.pooled is not None:
             caption = f"Mean difference over data sets ({self.pooled.method})"
-            tables[caption] = pd.DataFrame(
-                [{name: getattr(self.pooled, name) for name in OF_POOLED}]
-            )
+            numbers = {name: [getattr(self.pooled, name)] for name in OF_POOLED}
+            tables[caption] = pd.DataFrame(numbers)
             shown[caption] = _shown_pooled(self.pooled)
             notes += [self.pooled.reason] if self.pooled.reason else []
         reasons = [sentence(text) for text in dict.fromkeys(notes)]
@@ -109,12 +108,6 @@ class Combination:
             shown=shown,
             notes=(*reasons, *self.notes, INDEPENDENT, NULL),
         )
-
-    def __repr__(self) -> str:
-        return str(self.summary())
-
-    def _repr_html_(self) -> str:
-        return self.summary()._repr_html_()
 
 
 def meta_analysis(
@@ -177,23 +170,19 @@ def meta_analysis(
     check_types(meta_analysis, locals())
     check_alternative(alternative)
     sets = named_sets(items, named)
-    rows = {name: set_row(name, item, pair) for name, item in sets.items()}
-    table = pd.DataFrame.from_dict(
-        {name: {key: row[key] for key in NUMBERS} for name, row in rows.items()},
-        orient="index",
-        dtype=float,
+    rows = pd.DataFrame(
+        {name: set_row(name, one, pair) for name, one in sets.items()}
+    ).T
+    table = rows[list(NUMBERS)].astype(float)
+    label, side = (
+        common_text("quantity", rows["label"]),
+        common_text("side", rows["side"]),
     )
-    label = common_text("quantity", {name: row["label"] for name, row in rows.items()})
-    side = common_text("side", {name: row["side"] for name, row in rows.items()})
     wanted = _side(side, alternative)
     p, direction = table["p"].to_numpy(), table["difference"].to_numpy()
     scale, signed = _weights(weights, table), side == "two-sided"
-    together = stouffer(
-        p,
-        direction=direction if signed else None,
-        alternative=wanted if signed else "two-sided",
-        weights=scale,
-    )
+    by: dict[str, Any] = {"direction": direction, "alternative": wanted}
+    together = stouffer(p, weights=scale, **(by if signed else {}))
     if signed and wanted != "two-sided":
         p = one_sided(p, direction, wanted)
     table.insert(list(table.columns).index("p") + 1, "p_combined", p)
@@ -202,15 +191,10 @@ def meta_analysis(
         effects = table["difference"], table["se"]
         pooled = random_effects(*effects, level, method=method)
     notes = [IGNORED] if signed and wanted == "two-sided" else []
+    heads, limits = ["difference", "p", "n"], {"difference": ("lower", "upper")}
+    caption = f"{label} of each data set"
     return Combination(
-        table=Table(
-            table,
-            f"{label} of each data set",
-            ["difference", "p", "n"],
-            limits={"difference": ("lower", "upper")},
-            level=level,
-            p=("p",),
-        ),
+        table=Table(table, caption, heads, limits=limits, level=level, p=("p",)),
         tests=(fisher(p), together),
         pooled=pooled,
         alternative=wanted,
@@ -224,9 +208,8 @@ def _side(side: str, alternative: str) -> str:
     if side == "two-sided":
         return alternative
     if alternative not in ("two-sided", side):
-        what = (
-            "bare p-values have no side" if side == BARE else f"these tests are {side}"
-        )
+        what = f"these tests are {side}"
+        what = "bare p-values have no side" if side == BARE else what
         raise ArgumentError(
             f"alternative={alternative!r} needs two-sided tests, whose p-values can "
             f"be made one-sided, but {what}; omit it to combine the p-values unchanged."
@@ -260,9 +243,7 @@ def _shown_sets(table: pd.DataFrame, alternative: str) -> pd.DataFrame:
         se = table["se"].to_numpy()
         for name in ("difference", "se", "lower", "upper"):
             if table[name].notna().any():
-                columns[name] = [
-                    number(v, s) for v, s in zip(table[name], se, strict=True)
-                ]
+                columns[name] = list(map(number, table[name], se))
     columns["p"] = [p_value(p) for p in table["p"]]
     if alternative in ("greater", "less"):
         columns[f"p ({alternative})"] = [p_value(p) for p in table["p_combined"]]
@@ -399,10 +380,10 @@ def _of_comparison(
     return {**numbers, "n": n, "label": label, "side": "two-sided"}
 
 
-def common_text(what: str, texts: dict[str, str]) -> str:
+def common_text(what: str, texts: pd.Series[str]) -> str:
     """Return the text that all data sets share; refuse data sets that differ in it."""
-    (first, text), *others = texts.items()
-    for name, other in others:
+    first, text = texts.index[0], str(texts.iloc[0])
+    for name, other in texts.items():
         if other != text:
             raise ComparisonError(
                 f"{first!r} and {name!r} do not have the same {what}: {text}; {other}. "
@@ -414,19 +395,15 @@ def common_text(what: str, texts: dict[str, str]) -> str:
 
 def shared_records(sets: dict[str, Any]) -> list[str]:
     """Say which comparisons use the same records."""
-    compared = [pair for pair in sets.items() if isinstance(pair[1], Comparison)]
+    compared = [
+        (name, next(iter(one.contrasts.results.values())))
+        for name, one in sets.items()
+        if isinstance(one, Comparison)
+    ]
     same = [
         f"{a!r} and {b!r}"
         for (a, x), (b, y) in combinations(compared, 2)
-        if _same(x, y)
+        if held_out(x).equals(held_out(y)) and np.array_equal(x.design.y, y.design.y)
     ]
-    if not same:
-        return []
-    return [
-        f"Caveat: {', '.join(same)} use the same records, hence are not independent."
-    ]
-
-
-def _same(a: Comparison, b: Comparison) -> bool:
-    x, y = (next(iter(one.contrasts.results.values())) for one in (a, b))
-    return held_out(x).equals(held_out(y)) and np.array_equal(x.design.y, y.design.y)
+    said = f"Caveat: {', '.join(same)} use the same records, hence are not independent."
+    return [said] if same else []

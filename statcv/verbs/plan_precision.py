@@ -21,6 +21,7 @@ from statcv.tables import Table, labels_of
 from statcv.tables.printed import wrapped
 from statcv.verbs.argument_types import MetricsLike, SeedLike
 from statcv.verbs.simulated_studies import Study
+from statcv.vocabulary import refuse_unknown
 from statcv.words import joined, plural
 
 USUAL = ("auroc", "brier", "calibration_slope")
@@ -115,9 +116,8 @@ class PrecisionPlan:
             "later: pip install pmsampsize",
         )
         about = {"cstatistic": self.c, "prevalence": self.prevalence}
-        found = package.pmsampsize(
-            "b", self.p, **about, shrinkage=shrinkage, noprint=True
-        )
+        about |= {"shrinkage": shrinkage, "noprint": True}
+        found = package.pmsampsize("b", self.p, **about)
         sizes = [int(one[1]) for one in found["results_table"] if len(one) > 1]
         return riley_table(sizes, self.prevalence, shrinkage)
 
@@ -212,7 +212,7 @@ def plan_precision(
     arguments.check_types(plan_precision, locals())
     check_jobs(n_jobs)
     arguments.check_whole(n_sim, "n_sim", least=20, most=100_000)
-    arguments.refuse_unknown("plan_precision", sorted({*options} - {*OPTIONS}), OPTIONS)
+    refuse_unknown("plan_precision", sorted({*options} - {*OPTIONS}), OPTIONS)
     if not 0 < prevalence < 1:
         raise ArgumentError(
             f"prevalence is a share between 0 and 1, such as 0.2, not {prevalence}."
@@ -334,9 +334,8 @@ def _n_for(study: Study, width: Any) -> int:
         alone = replace(study, options={**study.options, "metrics": first})
         found = alone.run(1, times=0).row(0, 0, "")["width"]
         if math.isnan(found):
-            raise ArgumentError(
-                f"{first[0].label} has no interval; give n=, not width=."
-            )
+            label = first[0].label
+            raise ArgumentError(f"{label} has no interval; give n=, not width=.")
         # the width is inversely proportional to the root of n, but for few records
         before, n = n, max(least, math.ceil(n * (found / width) ** 2))
         if abs(n / before - 1) < NEAR:

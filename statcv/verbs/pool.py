@@ -72,10 +72,8 @@ def pool(*results: CVResult | Iterable[CVResult]) -> Pooled:
             given.append(one)
     for k, one in enumerate(given, start=1):
         if not is_result(one):
-            raise ComparisonError(
-                f"item {k} of {len(given)} is {described(one)}, not a result of cv(); "
-                f"{FRESH}."
-            )
+            item = f"item {k} of {len(given)} is {described(one)}"
+            raise ComparisonError(f"{item}, not a result of cv(); {FRESH}.")
     if len(given) < 2:
         raise ComparisonError(
             "pool() needs the results of at least two imputed data sets, not "

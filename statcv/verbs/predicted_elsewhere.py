@@ -55,12 +55,9 @@ class OtherSoftware:
 def check_column(frame: pd.DataFrame, column: Any, name: str) -> None:
     """Refuse a column that is absent, incomplete or, for predictions, no number."""
     if not isinstance(column, str) or column not in frame.columns:
-        hint = errors.suggestion(column, frame.columns)
-        raise errors.ColumnError(
-            f"{name}={column!r} is not a column of the data.{hint}"
-        )
-    absent = int(frame[column].isna().sum())
-    if absent:
+        wrong = f"{name}={column!r} is not a column of the data."
+        raise errors.ColumnError(wrong + errors.suggestion(column, frame.columns))
+    if absent := int(frame[column].isna().sum()):
         raise errors.DataError(
             f"{name}={column!r} is missing in {absent} of {len(frame)} rows; remove "
             "those rows from the data."
@@ -104,16 +101,14 @@ def design_of(
             levels.sort()
     values = records[observed].to_numpy(dtype=object)
     codes = pd.Index(levels, dtype=object).get_indexer(pd.Index(values, dtype=object))
-    if (codes < 0).any():
-        lacking = values[codes < 0][0]
-        raise errors.ArgumentError(
-            f"predicted= does not name a column for {lacking!r}."
-        )
-    known = outcome.ordered
-    classes = formula.Outcome(
-        observed, "multiclass", codes, tuple(levels), ordered=known
-    )
-    return replace(design, outcome=classes)
+    for lacking in values[codes < 0]:
+        raise _lacks(lacking)
+    of = observed, "multiclass", codes, tuple(levels)
+    return replace(design, outcome=formula.Outcome(*of, ordered=outcome.ordered))
+
+
+def _lacks(level: object) -> errors.ArgumentError:
+    return errors.ArgumentError(f"predicted= does not name a column for {level!r}.")
 
 
 def held_out(
@@ -157,8 +152,7 @@ def held_out(
                 "1, by rounding, and were corrected.",
                 errors.PrecisionWarning,
             )
-    none = np.empty(0, dtype=np.intp)
-    fits = plan.n_fits
+    none, fits = np.empty(0, dtype=np.intp), plan.n_fits
     return Held(
         fit=plan.tests.owners,
         row=plan.tests.values.astype(np.intp),
@@ -232,11 +226,9 @@ def _predicted_columns(predicted: Any, levels: tuple[Any, ...], kind: str) -> li
         own = [predicted[LINEAR]] if LINEAR in predicted else []
         return [*own, *(predicted[at] for at in sorted(_horizons(predicted)))]
     if isinstance(predicted, Mapping):
-        lacking = [level for level in levels if level not in predicted]
-        if lacking:
-            raise errors.ArgumentError(
-                f"predicted= does not name a column for {lacking[0]!r}."
-            )
+        for level in levels:
+            if level not in predicted:
+                raise _lacks(level)
         predicted = [predicted[level] for level in levels]
         if kind == "binary":
             predicted = predicted[1:]

@@ -147,9 +147,8 @@ class Simulated:
 
     def row(self, scheme: int, metric: int, side: str) -> dict[str, float]:
         """Return what is expected of a metric by a scheme, with Monte Carlo errors."""
-        estimate, lower, upper, truth, best, failed = self.values[
-            :, scheme, metric, :6
-        ].T
+        every = self.values[:, scheme, metric]
+        estimate, lower, upper, truth, best, failed = every[:, :6].T
         # the error of each large sample is removed by that of the true model in it
         truth = truth - np.nan_to_num(best - _mean(best)[0])
         known = np.isfinite(truth + lower + upper)
@@ -183,9 +182,8 @@ class Simulated:
         X = np.vander(share * (1 - share) - np.mean(share * (1 - share)), 3)
 
         def fitted(y: Floats, X: Floats) -> Any:
-            return (
-                X @ np.linalg.lstsq(X, np.nanmedian(y, axis=1), rcond=None)[0][:, None]
-            )
+            middle = np.nanmedian(y, axis=1, keepdims=True)
+            return X @ np.linalg.lstsq(X, middle, rcond=None)[0]
 
         # medians, since slopes have heavy tails without signal
         centre = fitted(null, X)

@@ -16,33 +16,15 @@ from statcv.formula import as_frame, caller_scope, counted, make_design, row_wei
 from statcv.inference import MonteCarlo
 from statcv.models import accepts_missing, resolve_model
 from statcv.results.call import choose_metrics
+from statcv.results.stratifier_bias import candidates as stratifiers
+from statcv.results.stratifier_bias import setting as settings
 from statcv.results.stratifier_bias.bias import StratifierBias
-from statcv.results.stratifier_bias.candidates import (
-    UNBIASED,
-    every_candidate,
-    first_plan,
-    not_in_dot,
-    read_candidates,
-    usable_plans,
-)
+from statcv.results.stratifier_bias.candidates import UNBIASED
 from statcv.results.stratifier_bias.measured import measure_all
 from statcv.results.stratifier_bias.ranking import rank
-from statcv.results.stratifier_bias.setting import (
-    Setting,
-    check_metric,
-    check_scheme,
-    read_duplicates,
-    values_of,
-)
 from statcv.tables import Table
 
-USUAL = {
-    "binary": "accuracy",
-    "multiclass": "accuracy",
-    "continuous": "rmse",
-    "survival": "harrell_c",
-}
-WAYS = ("pooled", "per_fold")
+USUAL = {"continuous": "rmse", "survival": "harrell_c"}  # accuracy for classes
 
 
 def stratifier_bias(
@@ -145,20 +127,21 @@ def stratifier_bias(
         raise ArgumentTypeError("stratifier_bias() needs data=df.")
     arguments.check_whole(k, "k", least=2)
     arguments.check_whole(repeats, "repeats", least=1, most=arguments.MAX_REPEATS)
-    arguments.one_of(how, (None, *WAYS), "how")
-    check_scheme(scheme)
+    arguments.one_of(how, (None, "pooled", "per_fold"), "how")
+    settings.check_scheme(scheme)
     arguments.check_level(level)
     table = as_frame(data)
     seed = arguments.resolve_seed(seed)
-    same = read_duplicates(duplicates, table)
+    same = settings.read_duplicates(duplicates, table)
     weighing = [weights] if isinstance(weights, str) else []
     known = same.columns if same else ()
     bins, skipped = _bins(per_fold), dict[str, str]()
     if candidates is None:
         others = table.drop(columns=weighing, errors="ignore")
-        found, skipped = every_candidate(others, bins, key, known)
+        found, skipped = stratifiers.every_candidate(others, bins, key, known)
     else:
-        found = read_candidates(candidates, table, bins, key)
+        found = stratifiers.read_candidates(candidates, table, bins, key)
+    identifying = stratifiers.not_in_dot(found, table, int(k))
     design = make_design(
         formula,
         table,
@@ -166,14 +149,13 @@ def stratifier_bias(
         positive=positive,
         na_action=na_action,
         incomplete="keep" if accepts_missing(model) else "drop",
-        not_in_dot=[*weighing, *known, *not_in_dot(found, table, int(k))],
+        not_in_dot=[*weighing, *known, *identifying],
     )
     kind = design.outcome.kind
-    (wanted,) = choose_metrics(
-        [USUAL[kind] if metric is None else metric], design.outcome
-    )
-    check_metric(wanted)
-    setting = Setting(
+    usual = USUAL.get(kind, "accuracy") if metric is None else metric
+    (wanted,) = choose_metrics([usual], design.outcome)
+    settings.check_metric(wanted)
+    setting = settings.Setting(
         table=table,
         design=design,
         model=resolve_model(model, kind),
@@ -185,11 +167,11 @@ def stratifier_bias(
         seed=seed,
     )
     if candidates is None:
-        plans, unusable = usable_plans(found, setting)
+        plans, unusable = stratifiers.usable_plans(found, setting)
         skipped |= unusable
         found = [one for one in found if one.name in plans]
     else:
-        plans = {one.name: first_plan(one, setting) for one in found}
+        plans = {one.name: stratifiers.first_plan(one, setting) for one in found}
     if design.n < design.n_given:
         warn(
             f"{design.n_given - design.n} of {design.n_given} rows were omitted: "
@@ -197,29 +179,19 @@ def stratifier_bias(
             MissingDataWarning,
         )
     with progress_bar(setting.k, progress) as bar:
-        unbiased = setting.unbiased_plan()
-        ranking, once, way, importance = rank(
-            setting, found, {UNBIASED: unbiased, **plans}, how, n_jobs, bar
-        )
-    values = values_of([once.scores], wanted, way)
+        plans = {UNBIASED: setting.unbiased_plan(), **plans}
+        ranking, once, way, importance = rank(setting, found, plans, how, n_jobs, bar)
+    values = settings.values_of([once.scores], wanted, way)
+    heads = {"predicted": "predicted loss", "importance": "importance"}
+    heads |= {"mutual_information": "mutual information", "anova_p": "p"}
+    caption = "Loss that is predicted if folds are stratified by each candidate"
+    first = {"candidate": "candidate", "folds": "folds"}
     result = StratifierBias(
-        ranking=Table(
-            ranking,
-            "Loss that is predicted if folds are stratified by each candidate",
-            {
-                "candidate": "candidate",
-                "folds": "folds",
-                "predicted": "predicted loss",
-                "importance": "importance",
-                "mutual_information": "mutual information",
-                "anova_p": "p",
-            },
-            p=("anova_p",),
-        ),
+        ranking=Table(ranking, caption, first | heads, p=("anova_p",)),
         measured=None,
         unbiased=float(values.mean()),
         chance=MonteCarlo(np.nan, len(values)),
-        plans={UNBIASED: unbiased, **plans},
+        plans=plans,
         skipped=skipped,
         importance=importance,
         how=way,

@@ -12,7 +12,7 @@ from statcv.report import paper_table
 from statcv.results.comparison.comparison import Comparison
 from statcv.results.pooling import Pooled
 from statcv.results.result import CVResult
-from statcv.results.writing.export import PaperTable
+from statcv.results.writing.export import OPTIONS, PaperTable
 from statcv.verbs.argument_types import MetricsLike
 
 
@@ -77,16 +77,8 @@ def table(
     Estimate (95% CI)                 all                less
     auROC             0.83 (0.57 to 0.98) 0.77 (0.45 to 0.96)
     """
-    options: dict[str, Any] = {
-        "by": by,
-        "metrics": metrics,
-        "digits": digits,
-        "caption": caption,
-        "label": label,
-        "notes": notes,
-    }
-    if level is not None:
-        options["level"] = level
+    every = locals()
+    options = {name: every[name] for name in OPTIONS if every[name] is not None}
     given: dict[str, Any] = dict(named)
     if len(results) == 1 and isinstance(results[0], Mapping):
         given = {**results[0], **given}

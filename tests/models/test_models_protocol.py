@@ -58,7 +58,7 @@ from statcv.models.selection import Selection, Term
 from statcv.models.thresholds import Thresholded
 from statcv.models.tuning import Tuned
 from statcv.models.tuning.resolve import Searched
-from statcv.verbs.from_predictions import OtherSoftware
+from statcv.verbs.predicted_elsewhere import OtherSoftware
 
 
 def training_set(kind="binary"):

@@ -288,9 +288,11 @@ def test_templates_are_package_data() -> None:
     config.read(ROOT / "setup.cfg")
     data = config["options.package_data"]
     assert data["statcv.report"] == "templates/*"
-    assert data["statcv.arguments"] == data["statcv.cli"] == "*.txt"
+    assert data["statcv"] == "py.typed, *.txt"
+    assert data["statcv.cli"] == "*.txt"
     assert "jinja2" in config["options"]["install_requires"]
     folder = ROOT / "statcv" / "report" / "templates"
     lists = {file for one in GUIDELINES.values() for file in one.tables.values()}
     pages = {"report.html", "report.md", "pictures.txt", "works.txt"}
+    pages |= {"facts.txt", "heterogeneity.txt"}
     assert {p.name for p in folder.iterdir()} == pages | lists

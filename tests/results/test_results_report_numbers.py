@@ -411,7 +411,7 @@ def test_every_picture_can_be_drawn(
     assert len(drawn) == 4 + 4 + 3
     for one in drawn:
         ax = Figure().subplots()
-        one.draw(ax)
+        one.draw(ax=ax)
         assert ax.has_data()
 
 
@@ -424,7 +424,7 @@ def test_the_pictures_are_those_of_plot(
             axes.flat, pictures_section(made, 0.95).pictures, strict=True
         ):
             own = Figure().subplots()
-            one.draw(own)
+            one.draw(ax=own)
             names = ("get_xlabel", "get_ylabel")
             labels = [getattr(own, name)() for name in names]
             assert labels == [getattr(ax, name)() for name in names]

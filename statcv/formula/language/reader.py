@@ -11,7 +11,6 @@ from fnmatch import fnmatchcase
 from types import ModuleType
 from typing import Any, TypeGuard
 
-from statcv.arguments import function_answer
 from statcv.errors import ColumnError, FormulaError, suggestion
 from statcv.formula.language import permitted
 from statcv.formula.language.functions import LEARNING_ARGUMENT
@@ -30,6 +29,7 @@ from statcv.formula.language.scope import (
     of_r,
     transforms,
 )
+from statcv.vocabulary import function_answer
 
 # ---- a term read as Python ----
 

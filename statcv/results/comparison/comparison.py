@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pandas as pd
 
+import statcv.inference.paired.records as compared_records
+from statcv import words
 from statcv.arguments import check_level, check_types, one_of
 from statcv.engine import run
 from statcv.errors import ComparisonError
@@ -18,22 +20,13 @@ from statcv.inference import COMBINED, measured_comparison
 from statcv.inference.paired.choices import contrast
 from statcv.inference.paired.contrasts import ADJUSTED, Contrasts
 from statcv.inference.paired.methods import PairedMethod
-from statcv.inference.paired.records import (
-    DRAWS_DIFFER,
-    NULL,
-    SCHEMES_DIFFER,
-    against_null,
-    check_results,
-    in_words,
-    is_result,
-    same_folds,
-)
+from statcv.inference.paired.records import NULL, in_words
 from statcv.metrics import Metric
 from statcv.models import Mean, resolve_model
 from statcv.models.selection import chooses_terms
 from statcv.results.comparison.likelihood_ratio import LikelihoodRatio, likelihood_ratio
 from statcv.results.refittable import Refittable
-from statcv.results.summary import Summary
+from statcv.results.summary import Summarised, Summary
 from statcv.results.wording.in_words import (
     events_in_words,
     first_that_fits,
@@ -42,14 +35,7 @@ from statcv.results.wording.in_words import (
 from statcv.results.wording.weighted_notes import Note, Weight, note, shown_notes
 from statcv.results.writing.export import Exports, PaperTable
 from statcv.tables import Printed, check_digits, column
-from statcv.words import (
-    p_in_words,
-    p_value,
-    percent,
-    sentence,
-    shared_digits,
-    with_interval,
-)
+from statcv.words import p_value, percent, with_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,12 +62,10 @@ def null_result(result: Refittable) -> Refittable:
     mean = resolve_model("mean", outcome.kind)
     if outcome.estimates_dispersion:
         mean = Mean(dispersed=True)
-    held = run(
-        result.design, result.plan, mean, seed=result.seed, weights=result.weights
-    )
-    call, made = result.call.with_mean_model(), cast("Any", result)
-    changed = {"threshold": None, "warnings": ()}
-    found: Refittable = replace(made, learner=mean, held=held, call=call, **changed)
+    same: dict[str, Any] = {"seed": result.seed, "weights": result.weights}
+    changed = {"held": run(result.design, result.plan, mean, **same), "learner": mean}
+    changed |= {"call": result.call.with_mean_model(), "threshold": None}
+    found: Refittable = replace(cast("Any", result), warnings=(), **changed)
     return found
 
 
@@ -106,7 +90,7 @@ class CompareCall(Printed):
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(Exports):
+class Comparison(Exports, Summarised):
     """Pairwise comparisons of results for the same records.
 
     It is returned by :func:`statcv.compare`.
@@ -290,9 +274,6 @@ class Comparison(Exports):
     def __repr__(self) -> str:
         return short_comparison(self)
 
-    def _repr_html_(self) -> str:
-        return self.summary()._repr_html_()
-
     def plot(
         self, kind: str | None = None, ax: Axes | None = None, **options: Any
     ) -> Axes:
@@ -381,20 +362,13 @@ def make_comparison(
     joined = dict(results)
     if reference == NULL and NULL not in joined and joined:
         first = next(iter(joined.values()))
-        if is_result(first):
+        if compared_records.is_result(first):
             joined = {NULL: null_result(first), **joined}
-    check_results(joined)
+    compared_records.check_results(joined)
     one_of(adjust, ADJUSTED, "adjust")
-    contrasts = contrast(
-        joined,
-        metric,
-        level,
-        how=how,
-        test=test,
-        reference=reference,
-        seed=seed,
-        n_permutations=n_permutations,
-    )
+    drawn: dict[str, Any] = {"seed": seed, "n_permutations": n_permutations}
+    drawn |= {"how": how, "test": test, "reference": reference}
+    contrasts = contrast(joined, metric, level, **drawn)
     return Comparison(joined, contrasts, asked, adjust, left_out)
 
 
@@ -471,7 +445,7 @@ def short_comparison(compared: Comparison) -> str:
 
 def _title(compared: Comparison) -> str:
     """Return the title, which names schemes if nothing else differs."""
-    by_schemes = (SCHEMES_DIFFER, DRAWS_DIFFER)
+    by_schemes = compared_records.SCHEMES_DIFFER, compared_records.DRAWS_DIFFER
     caveats = compared.differences["caveat"]
     schemes = all(any(text in told for text in by_schemes) for told in caveats)
     what = "Comparison of schemes by" if schemes else "Paired comparison of"
@@ -491,13 +465,14 @@ def _headline(compared: Comparison, given: int | None, names: bool = True) -> st
     at = 0 if p.isna().all() else int(np.nanargmin(p))
     pair = f"{pairs['second'].iloc[at]} − {pairs['first'].iloc[at]}"
     least = float(p.iloc[at])
-    said = "" if np.isnan(least) else p_in_words(least, ".2f" if least > 0.1 else ".2g")
+    digits = ".2f" if least > 0.1 else ".2g"
+    said = "" if np.isnan(least) else words.p_in_words(least, digits)
     if len(pairs) > 1:
         text = f"{len(pairs)} differences in {label}"
         way = f", {heading.partition(' ')[2][1:-1]}" * (compared.adjust != "none")
         return f"{text}; smallest {said} ({pair}{way})" if said else text
-    digits, differences = _rounded(compared, given)
-    low, high = column([*pairs["lower"], *pairs["upper"]], [], digits)
+    places, differences = _rounded(compared, given)
+    low, high = column([*pairs["lower"], *pairs["upper"]], [], places)
     known = f"{percent(compared.level)} CI {low} to {high}" * (low != "–")
     text = f"difference in {label} {differences[0]} ({known or 'no interval'})"
     return text + f", {said}" * bool(said) + f" ({pair})" * names
@@ -539,9 +514,8 @@ def shown_tables(
     known = table["lower"].notna().any()
     heading = f"{compared.metric.label}{f' {interval}' * bool(known)}"
     values = column(table["estimate"].tolist(), [], digits)
-    estimates = pd.DataFrame(
-        {heading: _with_ranges(values, table, digits)}, index=table.index
-    )
+    ranges = _with_ranges(values, table, digits)
+    estimates = pd.DataFrame({heading: ranges}, index=table.index)
     heading = f"difference{f' {interval}' * bool(pairs['lower'].notna().any())}"
     columns = {heading: _with_ranges(differences, pairs, digits)}
     columns["p"] = [p_value(value) for value in pairs["p"]]
@@ -557,11 +531,9 @@ def _rounded(compared: Comparison, given: int | None) -> tuple[int, list[str]]:
     """Return the number of digits, and the differences rounded to them."""
     pairs = compared.differences
     ses = ((pairs["upper"] - pairs["lower"]) / 4).fillna(pairs["se"]).to_numpy()
-    least = shared_digits(-2 * ses, 2 * ses)
-    tried = range(least, least + MORE_DIGITS + 1)
-    if given is not None:
-        least, tried = given, range(given, given + 1)
-    for digits in tried:
+    least = words.shared_digits(-2 * ses, 2 * ses) if given is None else given
+    more = 0 if given is not None else MORE_DIGITS
+    for digits in range(least, least + more + 1):
         differences = subtracted(compared, digits)
         if differences == column(pairs["difference"].tolist(), [], digits):
             return digits, differences
@@ -571,12 +543,9 @@ def _rounded(compared: Comparison, given: int | None) -> tuple[int, list[str]]:
 def subtracted(compared: Comparison, digits: int) -> list[str]:
     """Return the differences of the estimates rounded to ``digits`` digits."""
     pairs = compared.differences
-    rounded = {
-        name: float(f"{value:.{digits}f}")
-        for name, value in compared.table["estimate"].items()
-    }
-    both = zip(pairs["first"], pairs["second"], strict=True)
-    return column([rounded[b] - rounded[a] for a, b in both], [], digits)
+    rounded = compared.table["estimate"].map(f"{{:.{digits}f}}".format).astype(float)
+    second, first = (rounded[pairs[one]].to_numpy() for one in ("second", "first"))
+    return column((second - first).tolist(), [], digits)
 
 
 def _notes(compared: Comparison) -> list[Note]:
@@ -597,7 +566,7 @@ def _notes(compared: Comparison) -> list[Note]:
     if compared.method.name == "permutation":
         notes.append(note("swaps", swaps=compared.contrasts.n_permutations))
     said = filter(None, (compared.method.assumes, _measured(compared)))
-    return notes + [(Weight.METHOD, sentence(text)) for text in said]
+    return notes + [(Weight.METHOD, words.sentence(text)) for text in said]
 
 
 def _measured(compared: Comparison) -> str | None:
@@ -605,9 +574,9 @@ def _measured(compared: Comparison) -> str | None:
     results = compared.contrasts.results
     first, *others = results.values()
     known = first.design.outcome.kind in ("binary", "survival")
-    if against_null(results, compared.reference) or not known:
+    if compared_records.against_null(results, compared.reference) or not known:
         return None
-    if not all(same_folds(first, other) for other in others):
+    if not all(compared_records.same_folds(first, other) for other in others):
         return None
     name, how = compared.method.name, compared.how.partition(",")[0]
     averaged = name in ("delong", "t")  # over repeats, which the study does not have

@@ -118,16 +118,9 @@ def compare_pooled(
             "test= for the default."
         )
     every = zip(*(one.imputations for one in pools.values()), strict=True)
-    each = [
-        make_comparison(
-            dict(zip(pools, one, strict=True)), metric, level, test=test, **options
-        )
-        for one in every
-    ]
-    return PooledComparison(
-        pools,
-        PooledContrasts.of([one.contrasts for one in each]),
-        replace(each[0].asked, names=tuple(pools)),
-        each[0].adjust,
-        f"pooled over {len(each)} imputations",
-    )
+    named = (dict(zip(pools, one, strict=True)) for one in every)
+    each = [make_comparison(one, metric, level, test=test, **options) for one in named]
+    contrasts = PooledContrasts.of([one.contrasts for one in each])
+    asked = replace(each[0].asked, names=tuple(pools))
+    over = f"pooled over {len(each)} imputations"
+    return PooledComparison(pools, contrasts, asked, each[0].adjust, over)

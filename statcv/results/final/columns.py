@@ -20,25 +20,16 @@ from numpy.typing import NDArray
 
 from statcv.errors import EquationError
 from statcv.formula import Terms, of_r
-from statcv.results.final.expressions import (
-    COMPARED,
-    OPERATIONS,
-    Call,
-    Column,
-    Expression,
-    Levels,
-    Number,
-    Spline,
-    evaluate,
-)
+from statcv.results.final import expressions
+from statcv.results.final.expressions import Expression, Spline
 
 Floats = NDArray[np.float64]
 Factors = tuple[Expression, ...]  # their product is a column of the matrix
 
 ROUNDING = 1e-13  # the part of a basis function that is rounding
 OTHERS: Mapping[str, Callable[..., Any]] = {
-    "log2": lambda x: np.log(x) / np.log(Traced(Number(2.0))),
-    "log10": lambda x: np.log(x) / np.log(Traced(Number(10.0))),
+    "log2": lambda x: np.log(x) / np.log(Traced(expressions.Number(2.0))),
+    "log10": lambda x: np.log(x) / np.log(Traced(expressions.Number(10.0))),
     "log1p": lambda x: np.log(1 + x),
     "expm1": lambda x: np.exp(x) - 1,
     "square": lambda x: x * x,
@@ -89,20 +80,20 @@ class Traced(NDArrayOperatorsMixin):
 def _operation(name: str, given: Sequence[Any], named: object) -> Any:
     if name in OTHERS and not named:
         return OTHERS[name](*given)
-    if name not in OPERATIONS or named:
+    if name not in expressions.OPERATIONS or named:
         raise TypeError(f"it uses {name}()")
     if not any(isinstance(one, str) for one in given):
-        return Traced(Call(name, tuple(map(_one, given))))
+        return Traced(expressions.Call(name, tuple(map(_one, given))))
     of, level = sorted(given, key=lambda one: isinstance(one, str))
     if name not in ("equal", "not_equal") or not of.levels:
         raise TypeError(f"{level!r} is compared with what is not text")
     same = [(one, float((one == level) == (name == "equal"))) for one in of.levels]
-    return Traced(Levels(_one(of), tuple(same)))
+    return Traced(expressions.Levels(_one(of), tuple(same)))
 
 
 def _one(given: Any) -> Expression:
     if isinstance(given, (int, float, np.number)):
-        return Number(float(given))
+        return expressions.Number(float(given))
     if not isinstance(given, Traced) or len(given.columns) != 1:
         raise TypeError(
             "it computes with something other than single columns and numbers"
@@ -139,7 +130,7 @@ def column_factors(terms: Terms) -> list[Factors]:
                 for factor in reversed(subterm.factors)
             ]
             own += [
-                tuple(one for one in each[::-1] if one != Number(1.0))
+                tuple(one for one in each[::-1] if one != expressions.Number(1.0))
                 for each in product(*parts)
             ]
     return [one for term in terms.formula.terms for one in made[term]]
@@ -148,8 +139,8 @@ def column_factors(terms: Terms) -> list[Factors]:
 def _column_of(terms: Terms, name: str) -> Traced:
     dtype = terms.columns[name].dtype
     if isinstance(dtype, pd.CategoricalDtype):
-        return Traced(Column(name, "text"), levels=list(dtype.categories))
-    return Traced(Column(name, "truth" if dtype.kind == "b" else "number"))
+        return Traced(expressions.Column(name, "text"), levels=list(dtype.categories))
+    return Traced(expressions.Column(name, "truth" if dtype.kind == "b" else "number"))
 
 
 def _factor(
@@ -157,15 +148,11 @@ def _factor(
 ) -> Sequence[Expression]:
     """Return an expression for each column of a factor."""
     info = terms.whole.factor_infos[factor]
-    learnt = {
-        name: _Learnt(one, terms.frame)
-        for name, one in info.state["transforms"].items()
-    }
-    known = {"clr": _log_ratios, "offset": lambda x: x, **columns, **learnt}
+    state, known = info.state, {"clr": _log_ratios, "offset": lambda x: x, **columns}
+    for name, one in state["transforms"].items():
+        known[name] = _Learnt(one, terms.frame)
     try:
-        value = info.state["eval_env"].eval(
-            info.state["eval_code"], inner_namespace=known
-        )
+        value = state["eval_env"].eval(state["eval_code"], inner_namespace=known)
         value = value.data if hasattr(value, "contrast") else value
         found = value.columns if isinstance(value, Traced) else (_one(value),)
         if factor not in codings:
@@ -187,15 +174,17 @@ def _factor(
         for codes in np.asarray(codings[factor].matrix, dtype=float).T
     ]
     truth = ((0.0, 0.0), (1.0, 1.0)) if _is_truth(of) else None
-    return [of if one == truth else Levels(of, one) for one in codes]
+    return [of if one == truth else expressions.Levels(of, one) for one in codes]
 
 
 def _is_truth(of: Expression) -> bool:
     """Return whether an expression is 0 or 1 in all rows."""
-    if isinstance(of, Call):
-        return of.operation in COMPARED or of.operation.startswith("logical")
-    comparison = isinstance(of, Levels)  # with text
-    return comparison or (isinstance(of, Column) and of.kind == "truth")
+    if isinstance(of, expressions.Call):
+        return of.operation in expressions.COMPARED or of.operation.startswith(
+            "logical"
+        )
+    comparison = isinstance(of, expressions.Levels)  # with text
+    return comparison or (isinstance(of, expressions.Column) and of.kind == "truth")
 
 
 # ---- functions that learn ----
@@ -227,7 +216,7 @@ class _Learnt:
         if any(isinstance(one, Traced) for one in (*given[1:], *named.values())):
             raise TypeError(f"the arguments of {name}() are not plain numbers")
         of = _one(given[0])
-        x = evaluate(of, self._frame)
+        x = expressions.evaluate(of, self._frame)
 
         def values(x: Floats) -> Floats:
             made = learnt.transform(x, *given[1:], **named)
@@ -288,20 +277,12 @@ def splines(
     if not jumps and start.shape[1] == 1 and used == 2:
         root = origin - float(start[0, 0] / start[1, 0])  # c (x - where it is 0)
         origin, start[0] = (root if abs(root) > ROUNDING * width else 0.0), 0.0
-    return [
-        Spline(
-            of,
-            origin,
-            tuple(start[:used, j].tolist()),
-            tuple(
-                (knot, int(k), float(change[k, j]))
-                for knot, change in jumps
-                for k in powers
-                if change[k, j] != 0
-            ),
-        )
-        for j in range(start.shape[1])
-    ]
+    made = []
+    for j, own in enumerate(start[:used].T.tolist()):
+        each = [(at, int(k), float(d[k, j])) for at, d in jumps for k in powers]
+        changed = tuple(one for one in each if one[2] != 0)
+        made.append(Spline(of, origin, tuple(own), changed))
+    return made
 
 
 # ---- the names of published coefficients ----
@@ -316,7 +297,7 @@ class _Namespace(dict[str, Any]):
     """Functions by name; any other name is a column."""
 
     def __missing__(self, name: str) -> Traced:
-        return Traced(Column(name))
+        return Traced(expressions.Column(name))
 
 
 def read(text: str) -> Expression:
@@ -330,7 +311,9 @@ def read(text: str) -> Expression:
         If it cannot be written down.
     """
     tree = ast.parse(text, mode="eval")
-    known = _Namespace(of_r(), I=lambda x: x, Q=lambda name: Traced(Column(name)))
+    known = _Namespace(
+        of_r(), I=lambda x: x, Q=lambda name: Traced(expressions.Column(name))
+    )
     known |= {"where": np.where, "minimum": np.minimum, "maximum": np.maximum}
     known["np"] = SimpleNamespace(**known)
     for node in ast.walk(tree):

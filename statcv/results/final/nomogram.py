@@ -109,8 +109,7 @@ def _scales(equation: Equation) -> dict[str, Scale]:
     def by(start: float) -> Scale:
         return lambda p: np.log(np.log1p(-p) / np.log(start))
 
-    each = equation.baseline
-    return {f"Risk of the event by {at:g}": by(start) for at, start in each}
+    return {f"Risk of the event by {at:g}": by(s) for at, s in equation.baseline}
 
 
 def _risks(at: Any, low: float, high: float) -> list[float]:
@@ -177,10 +176,9 @@ def _groups(equation: Equation) -> list[list[str]]:
 
 def _levels(equation: Equation) -> dict[str, list[Any]]:
     """Return the levels of each column; "other" for all without a name."""
-    made: dict[str, list[Any]] = {one.name: [] for one in equation.columns}
-    for one in equation.columns:
-        if one.kind == "truth":
-            made[one.name] = [False, True]
+    made: dict[str, list[Any]] = {
+        one.name: [False, True] * (one.kind == "truth") for one in equation.columns
+    }
     for factor in (factor for part in equation.parts[0] for factor in part.factors):
         if isinstance(factor, Levels) and isinstance(factor.of, Column):
             own = made[factor.of.name]

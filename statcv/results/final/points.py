@@ -118,14 +118,11 @@ class PointScore:
             found = make_comparison(own, metric)
             difference = found.differences[["difference", "lower", "upper"]]
             each[metric] = {**found.table["estimate"], **difference.iloc[0]}
-        return Table(
-            pd.DataFrame(each).T.rename_axis("metric"),
-            "Cross-validated cost of rounding, positive at a risk of "
-            + joined([*used]),
-            ("exact", "points", "difference"),
-            indexed=True,
-            limits={"difference": ("lower", "upper")},
-        )
+        caption = "Cross-validated cost of rounding, positive at a risk of "
+        caption += joined([*used])
+        limits, heads = {"difference": ("lower", "upper")}, [*both, "difference"]
+        frame = pd.DataFrame(each).T.rename_axis("metric")
+        return Table(frame, caption, heads, indexed=True, limits=limits)
 
     def _prevalence(self, horizon: float | None) -> float:
         y, outcome = self._exact.design.y, self._exact.design.outcome
@@ -159,16 +156,12 @@ def points_of(result: CVResult, unit: Mapping[str, float]) -> PointScore:
         )
     rounding = Points(unit, model)
     rounding.check(design.outcome.kind)
-    factors = [
-        _predictor(name, own)
-        for name, own in zip(design.names, column_factors(design.terms), strict=True)
-    ]
+    factors = list(map(_predictor, design.names, column_factors(design.terms)))
     found = result.refits.all_rows.coefficients or {}
     coefficients = {str(name): b for name, b in found.items()}
     score = rounding.rounded(result.refits.setup.records, coefficients)
-    table = pd.DataFrame(
-        _rows(design, factors, score), columns=["predictor", "value", "points"]
-    )
+    heads = ["predictor", "value", "points"]
+    table = pd.DataFrame(_rows(design, factors, score), columns=heads)
     ends = table.groupby("predictor")["points"].agg(["min", "max"]).sum()
     totals = np.arange(ends["min"], ends["max"] + 1)
     risk, named = score.risk(totals), ["risk"]
@@ -188,10 +181,8 @@ def _predictor(name: str, own: tuple[Expression, ...]) -> Expression | None:
     if not own:
         return None
     one = own[0]
-    simple = isinstance(one, Column)
-    if isinstance(one, Levels):
-        simple = {code for _, code in one.values} <= {0.0, 1.0}
-    if len(own) > 1 or not simple:
+    levels = isinstance(one, Levels) and {code for _, code in one.values} <= {0.0, 1.0}
+    if len(own) > 1 or not (levels or isinstance(one, Column)):
         raise EquationError(
             f"{name!r} is an interaction, a function or a contrast; points are those "
             "of columns and levels as they are. Put what it computes into a column."

@@ -39,6 +39,8 @@ from statcv.words import joined, listed, plural
 
 OF_EQUATION = "Predictions by the equation of a model"
 FORMAT = "statcv equation, version 1"
+# what reading a file raises that is not one of a saved model
+DAMAGED = (LookupError, ValueError, TypeError, AttributeError, RecursionError)
 KINDS = ("binary", "continuous", "count", "multiclass", "survival")
 CLASSES: Mapping[str, type] = {
     kind.__name__.lower(): kind
@@ -356,13 +358,7 @@ def load_model(path: str | Path) -> WrittenModel:
         str(equation)  # fails if something is not what it should be
     except errors.EquationError:
         raise
-    except (
-        LookupError,
-        ValueError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-    ) as error:
+    except DAMAGED as error:
         raise errors.EquationError(
             f"{path} is not a file of a saved model, or it is damaged: {error}."
         ) from None

@@ -14,6 +14,7 @@ from statcv.folds.strata import even_cuts
 from statcv.formula import Terms
 from statcv.metrics import auroc_hand_till
 from statcv.models import BoostedFit, SklearnFit, TrainingSet, WrappedFit
+from statcv.numeric.logistic import softmax
 
 BINS = 10
 Codes = NDArray[np.intp]
@@ -98,12 +99,9 @@ def anova(values: Floats, groups: Codes) -> Ratio:
     if not np.isfinite(values).all():
         return NONE
     place = np.unique(groups, return_inverse=True)[1]
-    counts = np.bincount(place)
     centred = values - values.mean()
-    means = np.bincount(place, centred) / counts
-    residual = ((centred - means[place]) ** 2).sum()
-    left = len(values) - len(counts)
-    return _f_test((counts * means**2).sum(), residual, len(counts) - 1, left)
+    means = np.bincount(place, centred) / np.bincount(place)
+    return _f_test(centred, means[place], len(means) - 1)
 
 
 def regression(x: Floats, y: Floats) -> Ratio:
@@ -117,14 +115,15 @@ def regression(x: Floats, y: Floats) -> Ratio:
     if not np.isfinite(x).all() or not np.ptp(x):
         return NONE
     x, y = x - x.mean(), y - y.mean()
-    fitted = x * ((x * y).sum() / (x**2).sum())
-    return _f_test((fitted**2).sum(), ((y - fitted) ** 2).sum(), 1, len(x) - 2)
+    return _f_test(y, x * ((x * y).sum() / (x**2).sum()), 1)
 
 
-def _f_test(explained: float, residual: float, df: int, left: int) -> Ratio:
-    """Return F of a model from its sums of squares and degrees of freedom."""
+def _f_test(centred: Floats, fitted: Floats, df: int) -> Ratio:
+    """Return F of a model from what it fits to values with a mean of 0."""
     from scipy.special import fdtrc
 
+    explained, residual = (fitted**2).sum(), ((centred - fitted) ** 2).sum()
+    left = len(centred) - df - 1
     if df == 0 or left <= 0 or explained + residual <= 0:
         return NONE
     if residual <= 0:
@@ -191,12 +190,9 @@ def fold_auroc(X: Floats, fold: Codes, held_out: Codes) -> float:
     values = []
     for part in np.unique(held_out):
         out = held_out == part
-        if len(np.unique(fold[out])) < fold.max() + 1:
-            continue
-        if len(np.unique(fold[~out])) < fold.max() + 1:
-            continue
-        shares = _posterior(X[~out], fold[~out], X[out])
-        values.append(auroc_hand_till(fold[out], shares))
+        if all(len(np.unique(fold[one])) > fold.max() for one in (out, ~out)):
+            shares = _posterior(X[~out], fold[~out], X[out])
+            values.append(auroc_hand_till(fold[out], shares))
     return float(np.mean(values)) if values else np.nan
 
 
@@ -209,14 +205,10 @@ def _posterior(X: Floats, classes: Codes, new: Floats) -> Floats:
     within = X - means[classes]
     variance = within.T @ within / max(len(X) - len(counts), 1)
     variance += (
-        TINY
-        * max(float(np.trace(variance)) / len(variance), 1e-12)
-        * np.eye(len(variance))
+        TINY * max(variance.trace() / len(variance), 1e-12) * np.eye(len(means.T))
     )
     slopes = np.linalg.solve(variance, means.T)
-    score = new @ slopes - (means.T * slopes).sum(axis=0) / 2 + np.log(counts)
-    score = np.exp(score - score.max(axis=1, keepdims=True))
-    return np.asarray(score / score.sum(axis=1, keepdims=True))
+    return softmax(new @ slopes - (means.T * slopes).sum(axis=0) / 2 + np.log(counts))
 
 
 # ---- the importance of each column in a fitted model ----
@@ -281,10 +273,7 @@ def mean_shares(folds: Sequence[Mapping[str, Shares]], kind: str) -> Shares | No
     """Return the mean over fits; None if one of them does not have this kind."""
     if not folds or any(kind not in one for one in folds):
         return None
-    columns = folds[0][kind]
-    return {
-        name: float(np.mean([one[kind][name] for one in folds])) for name in columns
-    }
+    return dict(pd.DataFrame([one[kind] for one in folds]).mean())
 
 
 def _booster(fit: Any) -> Any:
@@ -312,16 +301,12 @@ def _linear(
     """Return the sd of each column's contribution to the linear predictor."""
     if not coefficients:
         return None
-    names = training.names
+    names, ends = training.names, [""]
     if training.kind == "multiclass":
-        every = [
-            [coefficients.get(f"{name}[{k}]", 0.0) for name in names]
-            for k in range(training.n_classes)
-        ]
-    elif all(n in coefficients for n in names if n != "Intercept"):
-        every = [[coefficients.get(name, 0.0) for name in names]]
-    else:
+        ends = [f"[{k}]" for k in range(training.n_classes)]
+    elif not all(n in coefficients for n in names if n != "Intercept"):
         return None
+    every = [[coefficients.get(name + end, 0.0) for name in names] for end in ends]
     beta = np.nan_to_num(np.array(every))
     users = [terms.columns_of(j) for j in range(len(names))]
     total = {}

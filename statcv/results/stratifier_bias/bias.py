@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,18 +12,10 @@ import pandas as pd
 from statcv.arguments import check_types
 from statcv.folds import FoldPlan
 from statcv.inference import MonteCarlo
+from statcv.results.stratifier_bias import ranking
 from statcv.results.stratifier_bias.association import LABELS
 from statcv.results.stratifier_bias.candidates import UNBIASED
 from statcv.results.stratifier_bias.measured import leaks, shown_to
-from statcv.results.stratifier_bias.ranking import (
-    CORRELATIONS,
-    INTERCEPT,
-    MEASURED_IN,
-    OF_CLAMP,
-    OF_PERMUTATION,
-    WITH_INTERACTIONS,
-    predicts,
-)
 from statcv.results.stratifier_bias.setting import RECORD, Setting
 from statcv.results.summary import Summary
 from statcv.results.wording.weighted_notes import Note, note, shown_notes
@@ -194,17 +186,20 @@ def _notes_on(found: StratifierBias) -> Iterator[Note]:
 def _predicted(found: StratifierBias) -> Note:
     """Return how the loss is predicted, and how well for such a model."""
     setting, label = found.setting, found.setting.metric.label
-    if not predicts(setting, found.importance):
-        each = {kind: of_accuracy for kind, (of_accuracy, *_) in CORRELATIONS.items()}
+    if not ranking.predicts(setting, found.importance):
+        each = {
+            kind: of_accuracy
+            for kind, (of_accuracy, *_) in ranking.CORRELATIONS.items()
+        }
         return note("clamp for trees", label=label, **each)
     near = setting.model.capabilities.predicts_by_neighbors
     kind = "neighbours" if near else "trees"
-    known: dict[str, Any] = {"label": label, "r": CORRELATIONS[kind]}
-    known["less"] = WITH_INTERACTIONS[kind]
-    if setting.metric != MEASURED_IN:
+    known: dict[str, Any] = {"label": label, "r": ranking.CORRELATIONS[kind]}
+    known["less"] = ranking.WITH_INTERACTIONS[kind]
+    if setting.metric != ranking.MEASURED_IN:
         return note("clamp", **known)
-    known |= {"of_clamp": OF_CLAMP, "of_permutation": OF_PERMUTATION}
-    return note("clamp and permutation", start=INTERCEPT, **known)
+    known |= {"of_clamp": ranking.OF_CLAMP, "of_permutation": ranking.OF_PERMUTATION}
+    return note("clamp and permutation", start=ranking.INTERCEPT, **known)
 
 
 def _of_intervals(found: StratifierBias, measured: pd.DataFrame) -> Iterator[Note]:
@@ -225,13 +220,11 @@ def in_three_lines(found: StratifierBias) -> str:
     said = f"{setting.design.formula.text}: {setting.model.label}; {_records(setting)}"
     worst, least = str(table["candidate"].iloc[0]), found.least
     if found.measured is not None:
-        cost = found.measured["bias"] * -setting.sign
-        worst = str(
-            found.measured["candidate"].iloc[int(cost.fillna(-np.inf).argmax())]
-        )
+        cost = (found.measured["bias"] * -setting.sign).fillna(-np.inf)
+        worst = str(found.measured["candidate"].iloc[int(cost.argmax())])
     names = dict.fromkeys([worst, least])
     last = "; ".join(f"{name} {_in_brief(found, name)}" for name in names)
-    if found.measured is None and not predicts(setting, found.importance):
+    if found.measured is None and not ranking.predicts(setting, found.importance):
         split = table.set_index("candidate")["duplicates_split"]
         leaky = [f"{name} {leaks(split[name])}" for name in split[split > 0].index]
         last = (
@@ -267,9 +260,8 @@ def _records(setting: Setting) -> str:
 
 
 def _unbiased(found: StratifierBias) -> str:
-    said, chance = number(found.unbiased, found.chance.sd), ""
-    if not np.isnan(found.chance.sd):
-        chance = f" (sd over folds {found.chance.sd:.2g})"
+    said, sd = number(found.unbiased, found.chance.sd), found.chance.sd
+    chance = "" if np.isnan(sd) else f" (sd over folds {sd:.2g})"
     setting, repeats = found.setting, found.plans[UNBIASED].repeats
     metric = stated(setting.metric.label, found.how)
     folds = f"{setting.k} random folds" + (f" × {repeats}" if repeats > 1 else "")
@@ -281,7 +273,7 @@ def _unbiased(found: StratifierBias) -> str:
 
 def summarise(found: StratifierBias, notes: bool) -> Summary:
     """Return the summary of the biases of stratifiers, with all notes or the first."""
-    setting = found.setting
+    setting, outcome = found.setting, found.setting.design.outcome
     told, more = shown_notes([*_notes_on(found)], notes, ROOM)
     tables = {"Ranking": found.ranking.set_index("candidate")}
     caption = f"Loss in {found.unit}, predicted before any fit on a candidate's folds"
@@ -292,18 +284,14 @@ def summarise(found: StratifierBias, notes: bool) -> Summary:
         shown[caption] = _measured(found, found.measured)
     duplicates = "none known"
     if setting.duplicates is not None:
-        many = setting.design.n - setting.distinct
-        by = "" if setting.duplicates.label == RECORD else "equal "
-        label = setting.duplicates.label
+        many, label = setting.design.n - setting.distinct, setting.duplicates.label
+        by = "equal " * (label != RECORD)
         duplicates = f"{plural(many, 'record')} beyond the first ({by}{label})"
     return Summary(
         title=f"Stratifiers for {setting.design.formula.text}",
         facts=(
             ("model", setting.model.label),
-            (
-                "outcome",
-                f"{setting.design.outcome.name}: {setting.design.outcome.describe()}",
-            ),
+            ("outcome", f"{outcome.name}: {outcome.describe()}"),
             ("records", _records(setting)),
             ("duplicates", duplicates),
             ("unbiased", _unbiased(found)),
@@ -326,39 +314,29 @@ def _ranking(found: StratifierBias) -> pd.DataFrame:
         "auROC of folds": [number(v, 0.01) for v in table["heterogeneity"]],
     }
     if table["duplicates_split"].notna().any():
-        columns["duplicates split"] = [
-            f"{value:.0f}" for value in table["duplicates_split"]
-        ]
+        columns["duplicates split"] = [f"{n:.0f}" for n in table["duplicates_split"]]
     return pd.DataFrame(columns, index=table["candidate"].rename(None))
 
 
 def _measured(found: StratifierBias, table: pd.DataFrame) -> pd.DataFrame:
-    widths = table["upper"] - table["lower"]
-    bias = [
-        number(value, shown_to(width, found.setting))
-        for value, width in zip(table["bias"], widths, strict=True)
-    ]
-    level, limits = percent(found.level), _ranges(found, table)
-    shown = pd.DataFrame(
-        {
-            "estimate": [number(v) for v in table["estimate"]],
-            f"bias ({level} CI over folds)": [
-                one if two == "–" else f"{one} ({two})"
-                for one, two in zip(bias, limits, strict=True)
-            ],
-            f"{level} CI over records": _ranges(found, table, "records_"),
-        }
-    )
-    return shown.set_axis(table["candidate"].rename(None))
+    level, each = percent(found.level), table.to_dict("records")
+    over_folds = [_range(row, found.setting) for row in each]
+    widths = [shown_to(row["upper"] - row["lower"], found.setting) for row in each]
+    bias = list(map(number, table["bias"], widths))
+    shown = {
+        "estimate": list(map(number, table["estimate"])),
+        f"bias ({level} CI over folds)": [
+            one if two == "–" else f"{one} ({two})"
+            for one, two in zip(bias, over_folds, strict=True)
+        ],
+        f"{level} CI over records": [
+            _range(row, found.setting, "records_") for row in each
+        ],
+    }
+    return pd.DataFrame(shown, index=table["candidate"].rename(None))
 
 
-def _ranges(found: StratifierBias, table: pd.DataFrame, of: str = "") -> list[str]:
-    limits = zip(table[f"{of}lower"], table[f"{of}upper"], strict=True)
-    return [
-        "–"
-        if np.isnan(low)
-        else " to ".join(
-            number(one, shown_to(high - low, found.setting)) for one in (low, high)
-        )
-        for low, high in limits
-    ]
+def _range(row: Mapping[Any, Any], setting: Setting, of: str = "") -> str:
+    low, high = row[f"{of}lower"], row[f"{of}upper"]
+    digits = shown_to(high - low, setting)
+    return "–" if np.isnan(low) else f"{number(low, digits)} to {number(high, digits)}"

@@ -10,17 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv import errors
-from statcv.folds import (
-    ByHash,
-    ByQuantile,
-    ByValue,
-    FoldPlan,
-    Stratifier,
-    by_hash,
-    by_quantile,
-    by_value,
-)
+from statcv import errors, folds
+from statcv.folds import FoldPlan, Stratifier
 from statcv.folds.strata import Key, check_key, count_missing, is_numeric
 from statcv.formula import is_number, plain_column
 from statcv.results.stratifier_bias.setting import Setting
@@ -62,16 +53,17 @@ class CandidateStratifier:
     @property
     def one_bin(self) -> bool:
         """Whether each fold is one quantile bin."""
-        return isinstance(self.stratifier, ByQuantile) and self.stratifier.per_fold == 1
+        own = self.stratifier
+        return isinstance(own, folds.ByQuantile) and own.per_fold == 1
 
     @property
     def folds(self) -> str:
         """The way in which it defines folds, in a few words."""
         own = self.stratifier
-        if isinstance(own, ByQuantile):
+        if isinstance(own, folds.ByQuantile):
             bins = "bins" if own.per_fold > 1 else "bin"
             return f"quantiles, {own.per_fold} {bins} per fold"
-        return "hash" if isinstance(own, ByHash) else "whole values"
+        return "hash" if isinstance(own, folds.ByHash) else "whole values"
 
 
 def read_candidates(
@@ -136,10 +128,9 @@ def every_candidate(
 
 
 def _each_once(candidates: list[CandidateStratifier]) -> list[CandidateStratifier]:
-    names = [candidate.name for candidate in candidates]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise errors.ArgumentError(f"the candidate {twice[0]!r} is given twice.")
+    names = pd.Series([candidate.name for candidate in candidates])
+    for name in names[names.duplicated(keep=False)]:
+        raise errors.ArgumentError(f"the candidate {name!r} is given twice.")
     return candidates
 
 
@@ -148,9 +139,8 @@ def _read(
 ) -> list[CandidateStratifier]:
     columns = item.columns if isinstance(item, Stratifier) else item
     named = [columns] if isinstance(columns, str) else columns
-    if not isinstance(named, (list, tuple)) or not all(
-        isinstance(name, str) for name in named
-    ):
+    listed = isinstance(named, (list, tuple))
+    if not (listed and all(isinstance(name, str) for name in named)):
         raise errors.ArgumentTypeError(
             "a candidate must be the name of a column, a list of names, or a "
             f"stratifier, not {item!r}."
@@ -164,21 +154,21 @@ def _read(
     if isinstance(item, Stratifier):
         return [CandidateStratifier(_name(item), item)]
     if isinstance(item, str) and is_numeric(table[item].dropna()):
-        made = [by_quantile(item, bins) for bins in per_fold]
+        made = [folds.by_quantile(item, bins) for bins in per_fold]
         return [CandidateStratifier(_name(one), one) for one in made]
-    whole = by_value(item) if key is None else by_hash(item, key=key)
+    whole = folds.by_value(item) if key is None else folds.by_hash(item, key=key)
     return [CandidateStratifier(whole.label, whole)]
 
 
 def _name(stratifier: Stratifier) -> str:
     """Return the name of a stratifier that the caller gave explicitly."""
     label = stratifier.label
-    if isinstance(stratifier, ByQuantile):
+    if isinstance(stratifier, folds.ByQuantile):
         several = stratifier.per_fold > 1
         return f"{label} × {stratifier.per_fold}" if several else label
-    if isinstance(stratifier, ByValue):
+    if isinstance(stratifier, folds.ByValue):
         return f"values of {label}"
-    return f"hash of {label}" if isinstance(stratifier, ByHash) else label
+    return f"hash of {label}" if isinstance(stratifier, folds.ByHash) else label
 
 
 def not_in_dot(

@@ -70,17 +70,16 @@ def _said(cost: float, half: float, of_records: float, setting: Setting) -> str:
     verb = "costs" if cost >= 0 else "flatters by"
     if np.isnan(half):
         return f"{verb} {number(abs(cost))} {unit} (no interval over folds)"
-    digits = shown_to(2 * half, setting)
-    if abs(cost) <= half:
-        most = number(abs(cost) + np.fmax(half, of_records), digits)
+    digits, away = shown_to(2 * half, setting), abs(cost)
+    if away <= half:
+        most = number(away + np.fmax(half, of_records), digits)
         return f"no bias detected: at most {most} {unit}"
-    low, high = abs(cost) - half, abs(cost) + half
-    least = number(low, digits)
+    least = number(away - half, digits)
     if float(least) == 0:  # although the interval excludes 0
-        least = number(low, 10 * low)
-    limits = f"({least} to {number(high, digits)})"
-    size = f"{verb} {number(abs(cost), digits)} {unit}"
-    if abs(cost) <= of_records:
+        least = number(away - half, 10 * (away - half))
+    limits = f"({least} to {number(away + half, digits)})"
+    size = f"{verb} {number(away, digits)} {unit}"
+    if away <= of_records:
         return f"{size} in these records {limits}, within sampling error over records"
     return f"{size} {limits}"
 
@@ -164,11 +163,9 @@ def measure_all(
             else:
                 done[key] = _fitted(setting, own, times, n_jobs, bar)
             runs, made[candidate.name] = done[key], own
-            rows.append(_row(setting, candidate, runs, reference, how, result.level))
-            if how == "per_fold" and any(
-                np.isnan(values_by_split(run, setting.metric)).any()
-                for run in runs.scores
-            ):
+            rows.append(_row(result, candidate, runs, reference))
+            by_fold = [values_by_split(run, setting.metric) for run in runs.scores]
+            if how == "per_fold" and np.isnan(np.concatenate(by_fold)).any():
                 lacking.append(candidate.name)
     if lacking:
         warn(
@@ -209,22 +206,16 @@ def _fitted(
 
 
 def _row(
-    setting: Setting,
-    candidate: CandidateStratifier,
-    runs: Runs,
-    reference: Runs,
-    how: str,
-    level: float,
+    result: StratifierBias, candidate: CandidateStratifier, runs: Runs, reference: Runs
 ) -> dict[str, Any]:
     from scipy.special import ndtri
 
+    setting, how, level = result.setting, result.how, result.level
     own = values_of(runs.scores, setting.metric, how)
     unbiased = values_of(reference.scores, setting.metric, how)
     estimate, base = float(own.mean()), float(unbiased.mean())
-    bias = setting.scale * (estimate - base)
-    half = setting.scale * fold_interval(
-        own, unbiased, not candidate.stratifier.random, level
-    )
+    bias, fixed = setting.scale * (estimate - base), not candidate.stratifier.random
+    half = setting.scale * fold_interval(own, unbiased, fixed, level)
     se = se_of_difference(setting, runs.scores, reference.scores, how)
     of_records = setting.scale * float(ndtri((1 + level) / 2) * se)
     split = count_split(runs.plan, setting.groups)

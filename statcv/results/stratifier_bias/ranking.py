@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from statcv.arguments import PERMUTED_COLUMN
@@ -23,6 +24,7 @@ from statcv.folds import FoldPlan
 from statcv.folds.audit import trained_on_equal
 from statcv.inference import Scores
 from statcv.metrics import METRICS
+from statcv.results.stratifier_bias import candidates as stratifiers
 from statcv.results.stratifier_bias.association import (
     OWN,
     Ratio,
@@ -36,11 +38,7 @@ from statcv.results.stratifier_bias.association import (
     quantile_codes,
     regression,
 )
-from statcv.results.stratifier_bias.candidates import (
-    UNBIASED,
-    CandidateStratifier,
-    numbers_of,
-)
+from statcv.results.stratifier_bias.candidates import CandidateStratifier
 from statcv.results.stratifier_bias.setting import Setting, mean_value, se_of_difference
 
 Codes = NDArray[np.intp]
@@ -196,12 +194,8 @@ class Alteration:
 
     def of(self, frame: pd.DataFrame, rows: Codes) -> pd.DataFrame:
         """Return these rows of the frame with the columns altered."""
-        index = frame.index[rows]
-        changed = {
-            name: frame[name].iloc[self.whose[rows]].set_axis(index)
-            for name in self.columns
-        }
-        return frame.iloc[rows].assign(**changed)
+        index, own = frame.index[rows], frame[[*self.columns]].iloc[self.whose[rows]]
+        return frame.iloc[rows].assign(**own.set_axis(index))
 
 
 def clamping(
@@ -218,7 +212,7 @@ def clamping(
     if len(candidate.columns) > 1:
         return []
     (name,) = used
-    values = numbers_of(setting.design.terms.columns[name])
+    values = stratifiers.numbers_of(setting.design.terms.columns[name])
     fold = plan.held_out[0].astype(np.intp)
     if values is not None:
         return [Alteration(used, nearest_outside(values, fold))]
@@ -227,10 +221,7 @@ def clamping(
 
 
 def permuting(
-    setting: Setting,
-    candidate: CandidateStratifier,
-    plan: FoldPlan,
-    rng: np.random.Generator,
+    setting: Setting, candidate: CandidateStratifier, plan: FoldPlan, rng: Generator
 ) -> list[Alteration]:
     """Return permutations of a candidate's values within the held-out records."""
     used = used_columns(setting, candidate)
@@ -393,7 +384,7 @@ def rank(
     str, str
         The way in which folds are combined, and the kind of importance in the ranking.
     """
-    plan = plans[UNBIASED]
+    plan = plans[stratifiers.UNBIASED]
     rng = np.random.default_rng(
         np.random.SeedSequence(setting.seed, spawn_key=(PERMUTED_COLUMN,))
     )
@@ -407,11 +398,10 @@ def rank(
         moves.append((clamped, permuted))
     found = predict_altered(setting, plan, every, n_jobs, bar)
     way = how or found.scores.headline(setting.metric)
-    rows = [
-        _row(setting, candidate, plans[candidate.name], plan)
-        | _losses(setting, candidate, found, *moved, way)
-        for candidate, moved in zip(candidates, moves, strict=True)
-    ]
+    rows = []
+    for candidate, moved in zip(candidates, moves, strict=True):
+        row = _row(setting, candidate, plans[candidate.name], plan)
+        rows.append(row | _losses(setting, candidate, found, moved, way))
     table = pd.DataFrame(rows)
     label = _add_importance(table, candidates, found)
     if not predicts(setting, label):
@@ -422,24 +412,29 @@ def rank(
 # ---- the rows of the ranking ----
 
 
+Moved = tuple[Sequence[Alteration], Sequence[Alteration]]  # clamped, and permuted
+
+
 def _losses(
     setting: Setting,
     candidate: CandidateStratifier,
     found: AlteredScores,
-    clamped: Sequence[Alteration],
-    permuted: Sequence[Alteration],
+    moved: Moved,
     how: str,
 ) -> dict[str, float]:
     """Return the losses of the metric when records are altered."""
+    before = mean_value(found.scores, setting.metric, how)
+    after, permuted = ([found.altered[one] for one in each] for each in moved)
+
+    def mean_loss(altered: list[Scores]) -> float:
+        values = [mean_value(one, setting.metric, how) for one in altered]
+        return float(np.mean([setting.drop(before, one) for one in values] or np.nan))
+
     used = bool(used_columns(setting, candidate))
-    clamp, permutation = (
-        _mean_loss(setting, found, each, how) for each in (clamped, permuted)
-    )
-    permutation = permutation if used else 0.0
+    clamp, permutation = mean_loss(after), mean_loss(permuted) if used else 0.0
     predicted = np.maximum(clamp, 0.0)
     if setting.metric == MEASURED_IN and candidate.one_bin:
         predicted = predicted_drop(clamp, permutation)
-    after = [found.altered[one] for one in clamped]
     se = se_of_difference(setting, after, [found.scores], how) if after else np.nan
     return {
         "clamp": clamp,
@@ -450,28 +445,15 @@ def _losses(
     }
 
 
-def _mean_loss(
-    setting: Setting, found: AlteredScores, which: Sequence[Alteration], how: str
-) -> float:
-    before = mean_value(found.scores, setting.metric, how)
-    after = [mean_value(found.altered[one], setting.metric, how) for one in which]
-    return float(np.mean([setting.drop(before, one) for one in after] or np.nan))
-
-
 def _row(
     setting: Setting, candidate: CandidateStratifier, own: FoldPlan, plan: FoldPlan
 ) -> dict[str, Any]:
     """Return the columns that need data and folds only, without the model."""
-    fold = own.held_out[0].astype(np.intp)
+    fold, held_out = (one.held_out[0].astype(np.intp) for one in (own, plan))
     information, ratio = _association(setting, candidate, fold)
-    design = setting.design
-    others = [
-        j
-        for j in range(len(design.names))
-        if j != design.intercept
-        and not set(design.terms.columns_of(j)) & set(candidate.columns)
-    ]
-    held_out = plan.held_out[0].astype(np.intp)
+    design, columns = setting.design, set(candidate.columns)
+    places = (j for j in range(len(design.names)) if j != design.intercept)
+    others = [j for j in places if columns.isdisjoint(design.terms.columns_of(j))]
     return {
         "candidate": candidate.name,
         "folds": candidate.folds,
@@ -500,9 +482,8 @@ def _association(
     """Return mutual information with the outcome, and a ratio of variances."""
     y, by_class = setting.design.y, bool(setting.design.outcome.levels)
     classes = y.astype(np.intp) if by_class else quantile_codes(y)
-    values = None
-    if len(candidate.columns) == 1:
-        values = numbers_of(setting.kept[candidate.columns[0]])
+    name, *others = candidate.columns
+    values = None if others else stratifiers.numbers_of(setting.kept[name])
     if values is None:
         codes = candidate.stratifier.values(setting.kept)
         few = codes.max() < min(FEW, len(codes) // 10)
@@ -518,19 +499,14 @@ def _add_importance(
     table: pd.DataFrame, candidates: Sequence[CandidateStratifier], found: AlteredScores
 ) -> str:
     """Add importances from the fits, and return the kind used for the ranking."""
-    kinds = {
-        kind: shares
-        for kind in (*OWN, "gain")
-        if (shares := mean_shares(found.importance, kind)) is not None
-    }
-    for kind, shares in kinds.items():
-        table[kind] = [
-            sum(shares.get(name, 0.0) for name in one.columns) for one in candidates
-        ]
-    own = next((kind for kind in OWN if kind in kinds), None)
-    if own is not None:
-        table["importance"] = table[own]
-        return own
+    for kind in (*OWN, "gain"):
+        if (shares := mean_shares(found.importance, kind)) is not None:
+            each = pd.Series(shares)
+            table[kind] = [each.reindex([*one.columns]).sum() for one in candidates]
+    for own in OWN:
+        if own in table:
+            table["importance"] = table[own]
+            return own
     loss = table["permutation"].clip(lower=0)
     first = table["folds"].map(lambda text: not text.endswith("bins per fold"))
     whole = float(loss[first].sum() or loss.sum())

@@ -94,16 +94,12 @@ class Setting(Printed):
     def _plan(
         self, table: pd.DataFrame, stratifier: Stratifier | None, repeats: int
     ) -> FoldPlan:
-        arguments = FoldArguments(
-            scheme=self.scheme,
-            k=self.k,
-            repeats=None if repeats == 1 else repeats,
-            stratify=stratifier,
-        )
-        columns = self.design.formula.outcome_columns
-        return Holdout(arguments, table, stratifier).plan(
-            self.design.kept, self.design.outcome, columns, self.seed
-        )
+        asked: dict[str, Any] = {"scheme": self.scheme, "k": self.k}
+        asked["repeats"] = None if repeats == 1 else repeats
+        arguments = FoldArguments(**asked, stratify=stratifier)
+        design, holdout = self.design, Holdout(arguments, table, stratifier)
+        columns = design.formula.outcome_columns
+        return holdout.plan(design.kept, design.outcome, columns, self.seed)
 
     def setup(self, plan: FoldPlan, numbers: Codes | None = None) -> Setup:
         """Return the setup for the engine."""
@@ -225,11 +221,12 @@ def se_of_difference(
     order with the fits taken as given. Groups of duplicates count as one record. The
     standard error is NaN if the influence on the metric is not known.
     """
-    own, other = (
-        np.mean([_moved(run, setting.metric, how) for run in each], axis=0)
-        for each in (runs, others)
-    )
-    change = own - other
+
+    def mean(scores: Sequence[Scores]) -> Floats:
+        moved = [_moved(one, setting.metric, how) for one in scores]
+        return np.asarray(np.mean(moved, axis=0))
+
+    change = mean(runs) - mean(others)
     if setting.groups is not None:
         change = sums_by_cluster(change, setting.groups)[0]
     return float(np.sqrt((change**2).sum()))

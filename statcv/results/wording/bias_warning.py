@@ -34,13 +34,10 @@ MOST_IN_PAIRS = 500  # largest number of records of which all pairs are examined
 POINTS = 2000  # number of points that represent the two normal distributions
 
 # what a model without predictors predicts; what of the folds reveals what is held out
+SHARES, WAYS = "training class proportions", ("high", "low")
 OF_KIND = {
     "binary": ("training mean", "training means", "labels"),
-    "multiclass": (
-        "training class proportions",
-        "training class proportions",
-        "labels",
-    ),
+    "multiclass": (SHARES, SHARES, "labels"),
     "continuous": ("training mean", "training means", "values"),
     "survival": ("Kaplan-Meier risk of the training set", "baseline hazards", "times"),
 }
@@ -99,8 +96,7 @@ def _warn_of_ranges(result: CVResult) -> bool:
         if not any(row.material and _is_asked(result, row) for row in worse):
             return False
         said = [
-            f"{row.metric.label} {abs(row.bias):.3f} too "
-            + ("low" if row.bias < 0 else "high")
+            f"{row.metric.label} {abs(row.bias):.3f} too {WAYS[row.bias < 0]}"
             for row in worse
         ]
         size = f", by comparison with narrower bins: {listed(said)}"
@@ -141,11 +137,10 @@ def _on_finer_folds(result: CVResult) -> list[NoSkill]:
         )
         rows = []
         for row in result.without_predictors:
-            here, there = (
-                values_by_repeat(one.scores, row.metric, row.how).mean()
-                for one in (result, finer)
-            )
-            rows.append(replace(row, found=row.value + float(here - there)))
+            about = row.metric, row.how
+            here = values_by_repeat(result.scores, *about).mean()
+            moved = float(here - values_by_repeat(finer.scores, *about).mean())
+            rows.append(replace(row, found=row.value + moved))
     return rows
 
 
@@ -169,14 +164,10 @@ def _warn_of_neighbours(result: CVResult) -> None:
     near = result.learner.capabilities.predicts_by_neighbors
     if result.plan.rebalance not in PASSED_ON or not near:
         return
-    pooled = [
-        metric.label
-        for metric in result.chosen_metrics
-        if metric.rank and result.scores.headline(metric) == "pooled"
-    ]
-    if pooled and result.design.outcome.levels:
-        balanced = PASSED_ON[result.plan.rebalance]
-        _warn("neighbours", balanced=balanced, metric=pooled[0])
+    for metric in result.chosen_metrics if result.design.outcome.levels else ():
+        if metric.rank and result.scores.headline(metric) == "pooled":
+            balanced = PASSED_ON[result.plan.rebalance]
+            return _warn("neighbours", balanced=balanced, metric=metric.label)
 
 
 def _warn_of_other_fits(result: CVResult) -> None:
@@ -195,12 +186,8 @@ def _warn_of_other_fits(result: CVResult) -> None:
     constant = not result.learner.capabilities.uses_predictors
     if result.design.outcome.kind != "binary" or constant:
         return
-    rows = [
-        row
-        for row in result.without_predictors
-        if row.metric.rank and row.how == "pooled"
-    ]
-    X, y = result.design.matrix, result.design.y
+    every, X, y = result.without_predictors, result.design.matrix, result.design.y
+    rows = [row for row in every if row.metric.rank and row.how == "pooled"]
     if not rows or not len(X.T) or not np.isfinite(X).all():
         return
     penalty = math.inf if len(X.T) < n / 4 else 1.0

@@ -44,9 +44,8 @@ def beyond_knots(result: Readable) -> Notes:
             beyond += int(((held < trained.min()) | (held > trained.max())).sum())
         if beyond:
             known = {"column": factor.columns[0], "code": factor.code}
-            known["lie"] = "lies" if beyond == 1 else "lie"
-            values = plural(beyond, "held-out value")
-            yield note("beyond knots", values=values, **known)
+            known["values"] = plural(beyond, "held-out value")
+            yield note("beyond knots", lie="lies" if beyond == 1 else "lie", **known)
 
 
 def uneven_ridge(result: Readable) -> Notes:
@@ -117,12 +116,9 @@ def few_events(result: Readable) -> Notes:
 
 def null_model(result: Readable) -> Notes:
     """State what stands for no predictors where no training mean is known."""
-    used = [
-        one.label
-        for one in result.chosen_metrics
-        if one.uses_baseline or one.name == "r2"
-    ]
-    if not (result.scores.external and result.scores.probabilities and used):
+    metrics, scores = result.chosen_metrics, result.scores
+    used = [one.label for one in metrics if one.uses_baseline or one.name == "r2"]
+    if not (scores.external and scores.probabilities and used):
         return
     outcome, y = result.design.outcome, result.design.y
     on, what = used[0], f"the mean of {outcome.name}, {number(float(y.mean()))},"

@@ -210,12 +210,12 @@ def _scheme_parts(result: Readable) -> list[Part]:
     again = plan.repeats > 1
     if scheme.splits == "shares":
         share = re.search(r"[\d.]+%", plan.sentence)
-        out = share.group() if share else "some"
-        parts.append((0, f"{plural(plan.repeats, 'random split')} of the records"))
+        out, splits = share.group() if share else "some", "random split"
+        parts.append((0, f"{plural(plan.repeats, splits)} of the records"))
         parts.append((1, f", {out} held out in each"))
     elif scheme.splits == "samples":
-        parts.append((0, plural(plan.repeats, "bootstrap sample")))
-        parts.append((1, ", each tested on the records that it lacks"))
+        tested = ", each tested on the records that it lacks"
+        parts += [(0, plural(plan.repeats, "bootstrap sample")), (1, tested)]
     else:
         parts += _cross_validation(plan)
     timed = result.design.outcome.kind == "survival"

@@ -14,7 +14,7 @@ from statcv.errors import ArgumentError, StatcvError
 from statcv.formula import counted
 from statcv.inference import COMBINED, Readable
 from statcv.results.by_group import summary_by_group
-from statcv.results.corrections import optimism_corrected
+from statcv.results.estimating import optimism_corrected
 from statcv.results.permutations import biases_shown
 from statcv.results.refittable import Refittable
 from statcv.results.selection import choice_of
@@ -148,14 +148,12 @@ def _over_folds(
     columns = {"estimate": table["how"].map(COMBINED).tolist()}
     if not (result.scores.apart or len(sizes) == 1 or sizes.max() == 1):
         places = row_digits(table, "lower", "upper") if digits is None else digits
-        means, sds = (
-            column(table[name].tolist(), [], places)
-            for name in ("per_fold", "per_fold_sd")
+        means = column(table["per_fold"].tolist(), [], places)
+        each = zip(
+            means, column(table["per_fold_sd"].tolist(), [], places), strict=True
         )
-        columns["per fold (sd)"] = [
-            mean if mean == "–" else f"{mean} ({sd})"
-            for mean, sd in zip(means, sds, strict=True)
-        ]
+        both = [mean if mean == "–" else f"{mean} ({sd})" for mean, sd in each]
+        columns["per fold (sd)"] = both
     elif result.scores.external:
         return None
     return pd.DataFrame(columns)
@@ -177,17 +175,13 @@ def _coefficients(
         table.insert(0, "final", final.reindex(table.index))
     caption, first = "Coefficients", first_of(table)
     if len(first) < len(table):
-        caption += (
-            f", the first {len(first)} of {len(table)} "
-            "(all are in summary().tables['Coefficients'])"
-        )
+        caption += f", the first {len(first)} of {len(table)} "
+        caption += "(all are in summary().tables['Coefficients'])"
     caption += f" in the folds; {why}" * bool(why)
     # an sd over folds is not a standard error, and may be 0
     sds = np.maximum(first["sd"], MOST_PRECISE * first["mean"].abs()).tolist()
-    shown = pd.DataFrame(
-        {name: column(first[name].tolist(), sds, digits) for name in first},
-        index=first.index,
-    )
+    texts = {name: column(first[name].tolist(), sds, digits) for name in first}
+    shown = pd.DataFrame(texts, index=first.index)
     if wanted == "folds":
         return table, shown.drop(columns="final", errors="ignore"), caption
     columns = {"final model": shown["final"]} if "final" in shown else {}

@@ -11,9 +11,9 @@ from typing import Any
 
 import pandas as pd
 
-from statcv.arguments import refuse_unknown
 from statcv.errors import ArgumentError, ArgumentTypeError, MissingPackageError, reason
 from statcv.results.writing.writers import Document, Row, visible, written
+from statcv.vocabulary import refuse_unknown
 
 WIDTH = 79
 MAX_NAME = 40  # characters of the name of a row in plain text
@@ -137,16 +137,13 @@ class PaperTable(Written):
     @property
     def body(self) -> list[Row]:
         """The rows: whether one stands below a heading, its name, and its cells."""
-        return [
-            (
-                name.startswith(INDENT),
-                visible(name.lstrip(INDENT)),
-                [MINUS.sub("−", visible(str(cell))) for cell in row],
-            )
-            for name, row in zip(
-                map(str, self.cells.index), self.cells.to_numpy(), strict=True
-            )
-        ]
+        rows = []
+        for name, *row in self.cells.itertuples(name=None):
+            cells = [MINUS.sub("−", visible(str(cell))) for cell in row]
+            named = str(name)
+            below = named.startswith(INDENT)
+            rows.append((below, visible(named.lstrip(INDENT)), cells))
+        return rows
 
     def to_latex(self) -> str:
         r"""Return a ``table`` environment, which needs the package ``booktabs`` alone.
@@ -313,8 +310,7 @@ def _rule(cell: Any, edge: str) -> None:
     own = cell._tc.get_or_add_tcPr()
     borders = own.find(qn("w:tcBorders"))
     if borders is None:
-        borders = OxmlElement("w:tcBorders")
-        own.append(borders)
+        own.append(borders := OxmlElement("w:tcBorders"))
     line = OxmlElement(f"w:{edge}")
     for name, value in (("val", "single"), ("sz", "8"), ("color", "auto")):
         line.set(qn(f"w:{name}"), value)

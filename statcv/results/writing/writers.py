@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from statcv.words import stored_rows
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment, Template
 
     from statcv.results.writing.export import PaperTable
 
@@ -40,11 +40,9 @@ def visible(text: str) -> str:
     """
     shown = []
     for character in re.sub(r"\s+", " ", text):
-        kind = unicodedata.category(character)
-        hidden = kind in ("Cc", "Cs", "Cn", "Co") or (
-            # the zero-width joiner joins parts of emoji
-            kind == "Cf" and character != "\u200d"
-        )
+        kind, joins = unicodedata.category(character), character == "\u200d"
+        # the zero-width joiner joins parts of emoji
+        hidden = kind in ("Cc", "Cs", "Cn", "Co", "Cf") and not joins
         shown.append(f"\\u{ord(character):04x}" if hidden else character)
     return "".join(shown)
 
@@ -94,20 +92,21 @@ def as_html(text: str) -> str:
     return escape(visible(text))
 
 
+def environment(room: str, **more: Any) -> Environment:
+    """Return the templates of a room, which fail where something is not given."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader(room, "templates")
+    plain_lines = ("trim_blocks", "lstrip_blocks", "keep_trailing_newline")
+    blocks: dict[str, Any] = dict.fromkeys(plain_lines, True)
+    return Environment(loader=loader, undefined=StrictUndefined, **blocks, **more)
+
+
 @cache
 def template(room: str, name: str) -> Template:
     """Return a template of a room, in which ``<<`` and ``>>`` enclose what is shown."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    made = Environment(
-        loader=PackageLoader(room, "templates"),
-        undefined=StrictUndefined,
-        variable_start_string="<<",  # braces are those of LaTeX
-        variable_end_string=">>",
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    # braces are those of LaTeX
+    made = environment(room, variable_start_string="<<", variable_end_string=">>")
     made.filters |= {"markdown": plain, "latex": latex, "html": as_html}
     return made.get_template(name)
 

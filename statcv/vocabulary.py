@@ -1,7 +1,9 @@
 """Terms of R and other packages of Python, and what statcv offers instead.
 
-The tables are in ``terms.txt``: one line per answer, with the terms, the argument of
-statcv where the table has arguments, and the explanation.
+``vocabulary.txt`` has a table for arguments of each verb, for functions in formulas,
+for attributes of results and for metrics: one line per answer, with the terms, the
+argument of statcv where the table has arguments, and the explanation. A term is looked
+up without regard to capitals, dots and underscores.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from statcv.errors import ArgumentTypeError, suggestion
 
 def _tables() -> dict[str, list[tuple[str, ...]]]:
     """Return each table of the file: its rows, split into cells."""
-    text = resources.files("statcv.arguments").joinpath("terms.txt").read_text("utf-8")
+    text = resources.files("statcv").joinpath("vocabulary.txt").read_text("utf-8")
     tables = {}
     for table in text.strip().split("\n\n"):
         name, *lines = table.splitlines()
