@@ -19,7 +19,7 @@ from statcv.models.batched.downdate import Factored, Inverse, Whole
 from statcv.models.batched.new_levels import Numbers
 from statcv.models.families import EVERY, Family, curvature
 from statcv.numeric.gram import information_of, of_all_classes, quadratic_of
-from statcv.numeric.threads import WORTH, product, shared
+from statcv.numeric.threads import WORTH, rows_times, shared
 
 MIN_FACTORED = 100  # coordinates beyond which Hessians are factored, not inverted
 CACHED = 2**19  # values of a block of rows that stay in the cache of the processor
@@ -116,9 +116,9 @@ class Problem:
 
         def sums(rows: slice) -> Matrix:
             X = self.X[rows]
-            eta = (flat @ X.T).reshape(*beta.shape[:2], len(X))
+            eta = rows_times(flat, X.T).reshape(*beta.shape[:2], len(X))
             self._pull(eta, rows)
-            return product(eta.reshape(-1, len(X)), X)
+            return rows_times(eta.reshape(-1, len(X)), X)
 
         made = reduce(np.add, by_blocks(sums, self.X.shape, len(flat)))
         return self.turned(made.reshape(beta.shape)) - self.penalty(theta)
