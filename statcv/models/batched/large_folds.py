@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.blocks import Block, few
-from statcv.models.batched.downdate import Identity, Inverse, OneInverse, Whole
+from statcv.models.batched.downdate import Factored, Identity, Inverse, Whole
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.problem import Problem, by_blocks
+from statcv.models.batched.problem import MIN_FACTORED, Problem, by_blocks
 from statcv.models.batched.quasi_newton import MAX_STEPS, Until, climb, settle
 from statcv.models.families import Family, curvature, family_of, longest_row, negligible
 from statcv.numeric.threads import product
@@ -86,8 +86,10 @@ def _anchor(problem: Problem, q: int) -> Matrix | None:
     return None
 
 
-def _mean_inverse(problem: Problem, theta: Matrix, share: float) -> OneInverse | None:
-    """Return the inverse of the mean Hessian of fits; None if it costs many digits.
+def _mean_inverse(
+    problem: Problem, theta: Matrix, share: float, fits: int = 1
+) -> Inverse | None:
+    """Return the inverse of the mean Hessian for each fit; None if it costs many digits.
 
     Parameters
     ----------
@@ -97,11 +99,53 @@ def _mean_inverse(problem: Problem, theta: Matrix, share: float) -> OneInverse |
         Coordinates of all fits.
     share : float
         The share of all records in a fit; fits lose about the same of the information.
+    fits : int
+        Number of fits.
     """
     block = Block.of_counts(np.full((1, len(problem.X)), share))
     variances = problem.family.variances(problem.linear(theta))
-    found = replace(problem, block=block).rough_inverse(variances, Whole.of)
-    return OneInverse(found.matrices[0]) if found.usable[0] else None
+    found = replace(problem, block=block).rough_inverse(variances)
+    return found.part(np.zeros(fits, dtype=int)) if found.usable[0] else None
+
+
+def _own_inverses(problem: Problem, theta: Matrix, folds: Folds) -> Inverse | None:
+    """Return the inverse Hessian of each fit; None if it costs many digits.
+
+    What folds leave out is summed once, and adds up to the sum over all records where
+    each is left out once: all take as long as the Hessian of all records.
+
+    Parameters
+    ----------
+    problem : Problem
+        That of all records.
+    theta : numpy.ndarray, shape (1, q)
+        Coordinates of all fits.
+    folds : Folds
+    """
+    variances = problem.family.variances(problem.linear(theta))
+    n, q = len(problem.X), theta.shape[1]
+    large = q > MIN_FACTORED
+    precision = np.float32 if large else np.float64
+
+    def hessian(rows: NDArray[Any], counts: Matrix, ridge: Matrix | None) -> Matrix:
+        part = replace(
+            problem,
+            X=problem.X[rows],
+            block=Block.of_counts(counts[None]),
+            weights=None if problem.weights is None else problem.weights[rows],
+            ridge=ridge,
+        )
+        return part.hessian(variances[:, :, rows], precision)[0]
+
+    (lists, times), pieces = folds.changes, np.empty((len(folds), q, q), precision)
+    for fit, piece in enumerate(pieces):
+        changed = slice(lists.starts[fit], lists.starts[fit + 1])
+        piece[:] = hessian(lists.values[changed], 1.0 - times[changed], None)
+    lacking = 1 - np.bincount(lists.values, 1 - times, n)
+    rows = np.flatnonzero(lacking)
+    whole = pieces.sum(axis=0) + hessian(rows, lacking[rows], problem.ridge)
+    found = Factored.of(whole - pieces) if large else Whole.of(whole - pieces)
+    return found if found.usable.all() else None
 
 
 # ---- the fits ----
@@ -191,7 +235,10 @@ def fit_few(
         # from 0 where folds have little in common, else from the optimum of all
         inverse: Inverse | None = Identity()
         if not far:
-            inverse = _mean_inverse(every, theta, float(often.mean()))
+            if len(folds) <= MAX_FITS_SMALL and folds.weights is None:
+                inverse = _own_inverses(every, theta, folds)
+            else:
+                inverse = _mean_inverse(every, theta, float(often.mean()), len(some))
             if inverse is None:
                 return None
         at = np.tile(theta, (len(some), 1))

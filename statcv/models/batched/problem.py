@@ -26,7 +26,6 @@ CACHED = 2**19  # values of a block of rows that stay in the cache of the proces
 MAX_VARIANCES = 2**24  # variances of records, at most, that are held for own Hessians
 
 Made = TypeVar("Made")
-Inverted = TypeVar("Inverted", bound=Whole | Factored)
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,14 +216,10 @@ class Problem:
         eta = self.linear(theta)
         with np.errstate(invalid="ignore", over="ignore"):
             variances = self.family.variances(eta)
-        large = theta.shape[1] > MIN_FACTORED
-        invert: type[Factored | Whole] = Factored if large else Whole
-        inverse = self.rough_inverse(variances, invert.of)
+        inverse = self.rough_inverse(variances)
         return self.gradient_of(eta, theta), inverse
 
-    def rough_inverse(
-        self, variances: Matrix, invert: Callable[[Matrix], Inverted]
-    ) -> Inverted:
+    def rough_inverse(self, variances: Matrix) -> Whole | Factored:
         """Return inverse Hessians with few digits if they are large, but for bad ones.
 
         Gradients show the steps that they lead to the rest; single precision takes half
@@ -234,16 +229,12 @@ class Problem:
         ----------
         variances : numpy.ndarray, shape (directions, m, n)
             As in :meth:`hessian`.
-        invert : callable
-            Function from Hessians to their inverses.
         """
-        large = self.X.shape[-1] * self.family.basis.shape[1] > MIN_FACTORED
+        if self.X.shape[-1] * self.family.basis.shape[1] <= MIN_FACTORED:
+            return self.inverse_hessian(variances)
         with np.errstate(invalid="ignore", over="ignore"):
-            if large:
-                made = invert(self.hessian(variances.copy(), np.float32))
-            if not large or not made.usable.all():
-                made = invert(self.hessian(variances))
-        return made
+            made = Factored.of(self.hessian(variances.copy(), np.float32))
+            return made if made.usable.all() else Factored.of(self.hessian(variances))
 
     def inverse_hessian(self, variances: Matrix) -> Whole:
         """Return the inverses of what :meth:`hessian` returns."""
