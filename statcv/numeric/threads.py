@@ -58,10 +58,15 @@ def allow_threads(number: int) -> Iterator[None]:
     Work that is itself an item of shared work has this thread alone.
     """
     before = _allowed.number, _allowed.pool
-    _allowed.number = 1 if _allowed.busy else number
-    others = max(1, _allowed.number - 1)  # each of which starts when there is work
+    number = 1 if _allowed.busy else number
     try:
-        with ThreadPoolExecutor(others, initializer=_mark_busy) as _allowed.pool:
+        if number == 1 or before[0] == number:  # inside of the same threads
+            _allowed.number = number
+            yield
+            return
+        # each of the others starts when there is work
+        with ThreadPoolExecutor(number - 1, initializer=_mark_busy) as _allowed.pool:
+            _allowed.number = number
             yield
     finally:
         _allowed.number, _allowed.pool = before
