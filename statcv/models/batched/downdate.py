@@ -94,6 +94,15 @@ class Factored:
             own[:], _ = solve(factor, half, lower=True, trans=True)
         return made
 
+    @property
+    def matrices(self) -> Matrix:
+        """The inverses, shape (m, p, p)."""
+        from scipy.linalg.lapack import get_lapack_funcs
+
+        (invert,) = get_lapack_funcs(("potri",), self.factors)
+        lower = [np.tril(invert(one, lower=True)[0]) for one in self.factors]
+        return np.array([one + np.tril(one, -1).T for one in lower])
+
     def part(self, chosen: NDArray[Any]) -> Factored:
         """Return some of the matrices."""
         some = np.arange(len(self.factors))[chosen]
