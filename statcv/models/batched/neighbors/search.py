@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,7 +178,7 @@ def _products(records: Matrix, points: Matrix, least: int) -> Find:
     square = np.einsum("ij,ij->i", shifted, shifted)
     double = np.vstack([-2 * shifted.T, square])
 
-    def within(point: Matrix, across: Matrix) -> tuple[NDArray[np.bool_], Matrix]:
+    def within(point: Matrix, across: NDArray[Any]) -> tuple[NDArray[Any], Matrix]:
         """Return who may be as near as the reach of each point, and its square."""
         kind = np.finfo(across.dtype)
         lost, tiny = NOISE * float(kind.eps) * (p + 9), (p + 1) * float(kind.tiny)
