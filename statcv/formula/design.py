@@ -125,9 +125,15 @@ class Design(Printed):
         return self.terms.whole_matrix()
 
     @cached_property
+    def squares(self) -> Matrix:
+        """The sum of squares of each column of the matrix, shape (p,)."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            return np.asarray(np.einsum("ij,ij->j", self.matrix, self.matrix))
+
+    @cached_property
     def is_finite(self) -> bool:
         """Whether no cell of the matrix is missing or infinite."""
-        return is_finite(self.matrix)
+        return bool(np.isfinite(self.squares).all()) or is_finite(self.matrix)
 
     def fold(
         self, training: NDArray[np.intp], others: NDArray[np.intp]

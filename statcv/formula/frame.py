@@ -88,6 +88,8 @@ def shown_label(label: Any) -> str:
 
 def is_missing(column: pd.Series[Any]) -> NDArray[np.bool_]:
     """Return which values are missing, including NaN in nullable and Arrow numbers."""
+    if is_number(column.dtype):
+        return np.asarray(np.isnan(column.to_numpy()))  # quicker than isna
     if isinstance(column.dtype, np.dtype) or not pd.api.types.is_float_dtype(column):
         return np.asarray(column.isna())
     values = column.to_numpy(dtype=float, na_value=np.nan)

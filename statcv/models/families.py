@@ -164,7 +164,7 @@ def curvature(family: Family, variances: Matrix) -> Matrix:
     # Σ v d dᵀ over the directions d with their variances v
     turn = (along[:, first] * along[:, second]).T
     flat = variances.reshape(len(along), -1)
-    return np.asarray((turn @ flat).reshape(-1, *variances.shape[1:]))
+    return np.asarray((turn @ flat).reshape(len(turn), *variances.shape[1:]))
 
 
 def negligible(family: Family, coordinates: int) -> float:

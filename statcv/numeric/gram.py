@@ -14,6 +14,8 @@ from statcv.numeric.threads import product, shared
 Matrix = NDArray[np.float64]
 
 FEW = 2  # sets of weights up to which pairs of columns need not be listed
+# multiplications from which records of weight 0 are left out, and fits summed apart
+MIN_WORK_EACH = 2**19
 MANY = 64  # columns beyond which there are too many pairs of columns to list
 PRODUCTS = 2**19  # products of two columns that stay in the cache when summed
 CACHED = 2**18  # values of a block of rows that stay in the cache
@@ -68,17 +70,21 @@ def information_of(
             [2., 4.]]])
     """
     (n, p), fits = X.shape, len(weights)
-    if 0 < fits <= FEW or p > MANY:
+    sparse = n * p**2 > MIN_WORK_EACH and np.count_nonzero(weights) <= FEW * n
+    if 0 < fits <= FEW or p > MANY or sparse:
         made = np.zeros((fits, p, p), precision)
         rooted = p > MANY and weights.min(initial=0.0) >= 0  # half the work
         scale = (np.sqrt(weights) if rooted else weights).astype(precision)
         step = max(MIN_ROWS, CACHED // max(p, 1))
 
         def put(fit: int) -> None:
-            for start in range(0, n, step):
-                some = slice(start, start + step)
-                part = X[some].astype(precision, copy=False)
-                scaled = part * scale[fit, some, None]
+            used = np.flatnonzero(scale[fit])
+            for start in range(0, len(used), step):
+                rows: Any = used[start : start + step]
+                if len(used) == n:  # a view
+                    rows = slice(start, start + step)
+                part = X[rows].astype(precision, copy=False)
+                scaled = part * scale[fit, rows, None]
                 made[fit] += product(scaled.T, scaled if rooted else part)
 
         shared(put, range(fits), float(n) * p**2)

@@ -18,6 +18,8 @@ Made = TypeVar("Made")
 WORTH = 4e6  # least number of operations for which a thread is worth its cost
 RECORD = 100.0  # assumed number of operations for a record, where they are not counted
 STOPPING = 500  # numbers in the result of numpy.matmul below which threads wait
+MAX_VECTORS = 5  # rows up to which they are quicker multiplied one by one
+MIN_LONG = 50  # rows and columns of a matrix from which that is so
 
 
 class _Allowed(threading.local):
@@ -56,10 +58,15 @@ def allow_threads(number: int) -> Iterator[None]:
     Work that is itself an item of shared work has this thread alone.
     """
     before = _allowed.number, _allowed.pool
-    _allowed.number = 1 if _allowed.busy else number
-    others = max(1, _allowed.number - 1)  # each of which starts when there is work
+    number = 1 if _allowed.busy else number
     try:
-        with ThreadPoolExecutor(others, initializer=_mark_busy) as _allowed.pool:
+        if number == 1 or before[0] == number:  # inside of the same threads
+            _allowed.number = number
+            yield
+            return
+        # each of the others starts when there is work
+        with ThreadPoolExecutor(number - 1, initializer=_mark_busy) as _allowed.pool:
+            _allowed.number = number
             yield
     finally:
         _allowed.number, _allowed.pool = before
@@ -107,9 +114,7 @@ def shared(work: Callable[[T], Made], items: Sequence[T], cost: float) -> list[M
     return made  # type: ignore[return-value]
 
 
-def product(
-    left: NDArray[Any], right: NDArray[Any], out: NDArray[Any] | None = None
-) -> NDArray[Any]:
+def product(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
     """Return ``left @ right`` of two matrices, while other threads go on.
 
     ``numpy.matmul`` stops them if the product is small. ``numpy.dot`` does not, but is
@@ -122,4 +127,24 @@ def product(
     """
     small = len(left) * right.shape[1] < STOPPING
     multiply: Any = np.dot if small else np.matmul
-    return np.asarray(multiply(left, right, out=out))
+    return np.asarray(multiply(left, right))
+
+
+def rows_times(rows: NDArray[Any], matrix: NDArray[Any]) -> NDArray[Any]:
+    """Return ``rows @ matrix`` of few long rows, as BLAS is quickest at it.
+
+    Examples
+    --------
+    >>> rows_times(np.array([[1.0, 2.0]]), np.array([[3.0], [4.0]]))
+    array([[11.]])
+    """
+    if min(matrix.shape) < MIN_LONG:
+        return product(rows, matrix)
+    if len(rows) > MAX_VECTORS:
+        # sums along columns are quicker if the matrix comes first
+        columns = matrix.flags.c_contiguous
+        return product(matrix.T, rows.T).T if columns else product(rows, matrix)
+    made = np.empty((len(rows), matrix.shape[1]))
+    for row, own in zip(rows, made, strict=True):
+        np.dot(row, matrix, out=own)
+    return made

@@ -44,8 +44,12 @@ class Case:
             X[:, -1] = np.arange(self.n) < 2
         elif self.data == "scales":
             X *= 10.0 ** rng.integers(-4, 5, self.p)
+        elif self.data == "far from 0":
+            X += 1000
         beta = self.size * rng.normal(size=(self.p, self.classes)) / np.sqrt(self.p)
         eta = (X / np.abs(X).mean(axis=0)) @ beta
+        if self.data == "far from 0":
+            eta = (X - 1000) @ beta
         if self.kind == "continuous":
             y = eta[:, 0] + rng.normal(size=self.n)
         elif self.classes > 2:
@@ -122,6 +126,9 @@ CASES = {
     "60 x 5,000, ridge, five folds": Case(60, 5000, k(5), RIDGE),
     "100 x 1,000, ridge, weights": Case(100, 1000, k(5), RIDGE, weights=True),
     "500 x 300, ridge": Case(500, 300, k(5), RIDGE),
+    "1,000 x 150, ridge, weights": Case(1000, 150, k(5), RIDGE, weights=True),
+    "2,000 x 40, ridge, far from 0": Case(2000, 40, k(5), RIDGE, data="far from 0"),
+    "200 x 4, far from 0": Case(200, 4, LOO, data="far from 0"),
     "2,000 x 100, weak ridge": Case(2000, 100, k(5), Logit(C=1e4)),
     "90 x 8, ridge, dependent columns": Case(90, 8, LOO, RIDGE, data="dependent"),
     "80 x 5, ridge, separated": Case(80, 5, LOO, RIDGE, data="separated"),
@@ -154,6 +161,10 @@ CASES = {
     "120 x 4, three classes, weights": Case(
         120, 4, LOO, RIDGE, classes=3, weights=True, **SEVERAL
     ),
+    "900 x 20, three classes, far from 0": Case(
+        900, 20, k(5), RIDGE, classes=3, data="far from 0", **SEVERAL
+    ),
+    "900 x 60, three classes": Case(900, 60, k(5), RIDGE, classes=3, **SEVERAL),
     # numbers
     "40 x 3, least squares": Case(40, 3, LOO, Linear(), **CONTINUOUS),
     "2,000 x 30, least squares": Case(

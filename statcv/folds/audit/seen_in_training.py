@@ -172,8 +172,9 @@ def _equal(X: NDArray[np.float64]) -> tuple[NDArray[np.intp], Ragged]:
 
     There are none if the last predictor differs in all records, or one is missing.
     """
-    code, frame = np.full(len(X), -1), pd.DataFrame(X)
+    code = np.full(len(X), -1)
     if X.shape[1] and len(np.unique(X[:, -1])) < len(X) and np.isfinite(X).all():
+        frame = pd.DataFrame(X)
         equal = frame.duplicated(keep=False).to_numpy()
         code[equal] = frame[equal].groupby(list(frame), sort=False).ngroup()
     return code, Ragged.grouped(code, int(code.max(initial=-1)) + 1)

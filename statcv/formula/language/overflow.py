@@ -46,6 +46,9 @@ def refuse_overflow(values: Matrix, named: str) -> None:
 def refuse_underflow(design: Design) -> None:
     """Check that sums of powers of no column of the matrix are 0 by rounding."""
     matrix, names = design.matrix, design.names
+    # a mean square shows that the largest value is not too small
+    if (design.squares > len(matrix) * SMALLEST**2).all():
+        return
     size = np.maximum(matrix.max(axis=0, initial=0.0), -matrix.min(axis=0, initial=0.0))
     small = (size > 0) & (size < SMALLEST)
     if small.any():
@@ -69,16 +72,25 @@ def refuse_learning_overflow(terms: Terms) -> None:
 
 def _too_large(values: Matrix) -> float:
     """Return the size of the largest finite number if its powers overflow, else 0."""
-    # a variance of squared errors sums fourth powers
-    most = (np.finfo(float).max / max(len(values), 1)) ** 0.25 / 4
-    finite = np.isfinite(values)
-    largest = float(np.max(np.abs(values), initial=0.0, where=finite))
+    most = _most(len(values))
+    cells = values.reshape(len(values), -1)
+    with np.errstate(invalid="ignore", over="ignore"):
+        squares = float(np.einsum("ij,ij->", cells, cells))  # one quick sum
+    if squares <= most**2:
+        return 0.0
+    largest = float(np.abs(cells[np.isfinite(cells)]).max(initial=0.0))
     return largest if largest > most else 0.0
+
+
+def _most(n: int) -> float:
+    """Return the size of numbers beyond which powers of n of them overflow."""
+    # a variance of squared errors sums fourth powers
+    return float((np.finfo(float).max / max(n, 1)) ** 0.25 / 4)
 
 
 def refuse_not_finite(design: Design) -> None:
     """Check that a cell is NaN only where a column of its term is missing."""
-    if _too_large(design.matrix):
+    if not design.squares.sum() <= _most(design.n) ** 2:
         for name, values in zip(design.names, design.matrix.T, strict=True):
             refuse_overflow(values, f"the term {name!r}")
     if design.is_finite:

@@ -350,7 +350,6 @@ def read_outcome(
         else plain_column(one, name)
         for name, one in given.items()
     }
-    frame = pd.DataFrame(columns).set_axis(index)
     if formula.survival or times is not None:
         if positive is not None:
             raise OutcomeError(
@@ -358,9 +357,10 @@ def read_outcome(
                 f"{formula.outcome!r} is a time to an event."
             )
         if times is not None:
-            time, *status = frame["time"], frame["event"]
+            time, *status = (columns[name].set_axis(index) for name in columns)
         else:
-            time, *status = (_values(formula, c, frame)[0] for c in formula.survival)
+            read = (_values(formula, code, columns) for code in formula.survival)
+            time, *status = (values for values, _ in read)
         y = read_times(time, status[0] if status else None, formula.outcome)
         horizons = read_horizons(horizon, y, formula.outcome)
         return Outcome(formula.outcome, "survival", y, horizons=horizons)
@@ -369,7 +369,7 @@ def read_outcome(
             f"horizon={horizon!r} is for times to an event, Surv(time, status) ~ …, "
             f"and {formula.outcome!r} is not one."
         )
-    values, classes = _values(formula, formula.outcome, frame, ordered)
+    values, classes = _values(formula, formula.outcome, columns, ordered)
     if distribution:
         counts = read_counts(values, formula.outcome, positive)
         return Outcome(formula.outcome, "continuous", counts, (), (), (), distribution)
@@ -377,12 +377,16 @@ def read_outcome(
 
 
 def _values(
-    formula: Formula, code: str, frame: pd.DataFrame, ordered: bool = False
+    formula: Formula,
+    code: str,
+    columns: Mapping[str, pd.Series[Any]],
+    ordered: bool = False,
 ) -> tuple[pd.Series[Any], bool]:
     """Return the values of an expression, and whether they are marked as classes."""
     column = formula.factors[code].column
     if column is not None:
-        return frame[column], False
+        return columns[column], False
+    frame = pd.DataFrame(dict(columns))
     value = _evaluate(formula, code, frame)
     outcome = values_of(value)
     if getattr(outcome, "ndim", 1) > 1:

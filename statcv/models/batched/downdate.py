@@ -84,14 +84,24 @@ class Factored:
 
     def times(self, vectors: Matrix) -> Matrix:
         """Multiply vectors, shape (m, p), each by its inverse."""
-        from scipy.linalg import cho_solve
+        from scipy.linalg.lapack import get_lapack_funcs
 
-        pairs = zip(self.factors, vectors, strict=True)
         made = np.empty_like(vectors)
-        for place, (factor, vector) in enumerate(pairs):
-            own = vector.astype(factor.dtype)
-            made[place] = cho_solve((factor, True), own, check_finite=False)
+        for own, factor, vector in zip(made, self.factors, vectors, strict=True):
+            (solve,) = get_lapack_funcs(("trtrs",), (factor,))
+            # a fifth of the time of potrs, which solves for blocks of vectors
+            half, _ = solve(factor, vector.astype(factor.dtype), lower=True)
+            own[:], _ = solve(factor, half, lower=True, trans=True)
         return made
+
+    @property
+    def matrices(self) -> Matrix:
+        """The inverses, shape (m, p, p)."""
+        from scipy.linalg.lapack import get_lapack_funcs
+
+        (invert,) = get_lapack_funcs(("potri",), self.factors)
+        lower = [np.tril(invert(one, lower=True)[0]) for one in self.factors]
+        return np.array([one + np.tril(one, -1).T for one in lower])
 
     def part(self, chosen: NDArray[Any]) -> Factored:
         """Return some of the matrices."""

@@ -16,9 +16,20 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.blocks import Block, few
-from statcv.models.batched.downdate import Identity, Inverse, OneInverse, Whole
+from statcv.models.batched.downdate import (
+    Factored,
+    Identity,
+    Inverse,
+    OneInverse,
+    Whole,
+)
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.problem import Problem, by_blocks
+from statcv.models.batched.problem import (
+    MAX_VARIANCES,
+    MIN_FACTORED,
+    Problem,
+    by_blocks,
+)
 from statcv.models.batched.quasi_newton import MAX_STEPS, Until, climb, settle
 from statcv.models.families import Family, curvature, family_of, longest_row, negligible
 from statcv.numeric.threads import product
@@ -31,6 +42,8 @@ MIN_CELLS_OF_MANY = 2**18
 # values that a fit leaves out above which its optimum is far from that of all records
 MAX_CELLS_CHANGED = 3500
 MIN_RECORDS_NEAR = 2  # records for each coefficient of folds that are near each other
+MAX_CHANGES_NEAR = 100  # changed records for each column up to which Hessians differ
+MAX_FREE_CLASSES = 2  # combinations of classes for which that is worth a Hessian each
 MAX_CELLS_SMALL = 2**15  # values of all records up to which other ways are as quick
 
 
@@ -60,6 +73,22 @@ def _are_far(problem: Problem, folds: Folds) -> bool:
     left = len(problem.X) - int(folds.changes[0].sizes.max(initial=0))
     size = problem.family.basis.shape[1] * problem.X.shape[1]
     return not problem.family.quadratic and left < MIN_RECORDS_NEAR * size
+
+
+def _differ(problem: Problem, often: Matrix) -> bool:
+    """Return whether folds differ so much that each is worth a Hessian of its own.
+
+    Those of many records for each column are alike, and the Hessian of many classes
+    differs more by where it is computed than by the fold. All Hessians together are
+    quickly computed if each record is left out about once.
+    """
+    p, free = problem.X.shape[1], problem.family.basis.shape[1]
+    if len(often) > MAX_FITS_SMALL or free > MAX_FREE_CLASSES:
+        return False
+    if max(often.size, len(often) * (p * free) ** 2) > MAX_VARIANCES:
+        return False
+    changes = np.count_nonzero(often != 1)
+    return bool(changes < min(MAX_CHANGES_NEAR * p * len(often), 2 * often.shape[1]))
 
 
 # ---- a point near the optimum of all records ----
@@ -100,8 +129,34 @@ def _mean_inverse(problem: Problem, theta: Matrix, share: float) -> OneInverse |
     """
     block = Block.of_counts(np.full((1, len(problem.X)), share))
     variances = problem.family.variances(problem.linear(theta))
-    found = replace(problem, block=block).rough_inverse(variances, Whole.of)
+    found = replace(problem, block=block).rough_inverse(variances)
     return OneInverse(found.matrices[0]) if found.usable[0] else None
+
+
+def _own_inverses(problem: Problem, theta: Matrix, often: Matrix) -> Inverse | None:
+    """Return the inverse Hessian of each fit; None if it costs many digits.
+
+    What folds leave out adds up to all records where each is left out once: the sums
+    for all folds take as long as one Hessian.
+
+    Parameters
+    ----------
+    problem : Problem
+        That of all records.
+    theta : numpy.ndarray, shape (1, q)
+        Coordinates of all fits.
+    often : numpy.ndarray, shape (m, n)
+        Weight of each record in each fit.
+    """
+    large = theta.shape[1] > MIN_FACTORED
+    precision = np.float32 if large else np.float64
+    variances, lost = problem.family.variances(problem.linear(theta)), 1 - often
+    lean = replace(problem, block=Block.of_counts(lost), ridge=None)
+    pieces = lean.hessian(variances.repeat(len(lost), axis=1), precision)
+    rest = replace(problem, block=Block.of_counts(1 - lost.sum(axis=0, keepdims=True)))
+    whole = pieces.sum(axis=0) + rest.hessian(variances, precision)
+    found = Factored.of(whole - pieces) if large else Whole.of(whole - pieces)
+    return found if found.usable.all() else None
 
 
 # ---- the fits ----
@@ -191,7 +246,10 @@ def fit_few(
         # from 0 where folds have little in common, else from the optimum of all
         inverse: Inverse | None = Identity()
         if not far:
-            inverse = _mean_inverse(every, theta, float(often.mean()))
+            if _differ(every, often):
+                inverse = _own_inverses(every, theta, often)
+            else:
+                inverse = _mean_inverse(every, theta, float(often.mean()))
             if inverse is None:
                 return None
         at = np.tile(theta, (len(some), 1))

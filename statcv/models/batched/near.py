@@ -9,6 +9,7 @@ also judges separation.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -25,6 +26,9 @@ from statcv.models.batched.separate import refit
 from statcv.models.batched.series import Series, settle_by_series
 from statcv.models.families import free_classes, width_of
 from statcv.models.spread import diagonal
+
+MAX_RECORDS_OF_MEANS = 256  # records by which the means of columns are judged
+FAR = 10  # times the range of a column that its mean is from 0 at least if it is far
 
 
 def fit_class_folds(
@@ -86,6 +90,9 @@ def sure_fits(
         Strengths of the ridge of each fit on each column, in place of matrices.
     """
     free = free_classes(ridge, width_of(records))
+    given, shift = records, _far_means(records)
+    if penalties is None and shift.any():  # which would cost digits of the Hessian
+        records = replace(records, X=records.X - shift)
     fits = FoldFits.empty(len(folds), len(free) * records.X.shape[1])
     made = None
     # a column that is 0 in all training rows has no estimate, and 0 leaves it out; a
@@ -108,10 +115,27 @@ def sure_fits(
             beta = centre.beta(theta)[:, free]
             fits.coefficients[block.fits] = beta.reshape(len(block), -1)
             fits.converged[block.fits] = sure
-    empty = None if tied else folds.empty_columns(records.X, records.weights)
+    if records is not given:
+        beta = fits.coefficients.reshape(len(folds), len(free), -1)
+        # the intercept is that of columns as they are given
+        beta[:, :, records.intercept] -= beta @ shift
+    empty = None if tied else folds.empty_columns(given.X, given.weights)
     if empty is not None:
         fits.coefficients[np.tile(empty, len(free))] = 0.0
     return fits
+
+
+def _far_means(records: TrainingSet) -> Matrix:
+    """Return the means of columns, by some of the records, that are far from 0.
+
+    It is 0 for other columns; and for all, without an intercept that makes up for it.
+    """
+    some = records.X[:MAX_RECORDS_OF_MEANS]
+    mean, spread = some.mean(axis=0), np.ptp(some, axis=0)
+    if records.intercept is None or records.offsets:
+        return np.zeros_like(mean)
+    varies = spread > 1e-9 * np.abs(mean)
+    return np.where(varies & (np.abs(mean) > FAR * spread), mean, 0.0)
 
 
 def _fit_block(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from statcv.models.batched.folds import Folds
 from statcv.models.batched.new_levels import Numbers
 from statcv.models.families import class_names, free_classes, width_of
 from statcv.models.linear_fits import LinearFits
+
+MIN_CELLS_EACH = 2**13  # values of the rows of a fit from which they are read apart
 
 
 def learnt_coefficients(beta: Matrix, X: Matrix, folds: Folds) -> Matrix:
@@ -129,4 +132,12 @@ def predictors(beta: Matrix, X: Matrix, rows: Numbers, numbers: Numbers) -> Matr
     rows, numbers : numpy.ndarray of int, shape (m,)
         The row, and the fit, of each.
     """
-    return np.asarray(np.einsum("ij,ij->i", X[rows], beta[numbers]))
+    ends = np.flatnonzero(np.diff(numbers)) + 1
+    if len(rows) * X.shape[1] < MIN_CELLS_EACH * (len(ends) + 1):
+        return np.asarray(np.einsum("ij,ij->i", X[rows], beta[numbers]))
+    # each fit's coefficients are read once, where it predicts many rows in succession
+    made = [
+        np.einsum("ij,j->i", X[rows[start:end]], beta[numbers[start]])
+        for start, end in pairwise([0, *ends.tolist(), len(rows)])
+    ]
+    return np.concatenate(made)

@@ -19,14 +19,13 @@ from statcv.models.batched.downdate import Factored, Inverse, Whole
 from statcv.models.batched.new_levels import Numbers
 from statcv.models.families import EVERY, Family, curvature
 from statcv.numeric.gram import information_of, of_all_classes, quadratic_of
-from statcv.numeric.threads import WORTH, product, shared
+from statcv.numeric.threads import WORTH, rows_times, shared
 
 MIN_FACTORED = 100  # coordinates beyond which Hessians are factored, not inverted
 CACHED = 2**19  # values of a block of rows that stay in the cache of the processor
 MAX_VARIANCES = 2**24  # variances of records, at most, that are held for own Hessians
 
 Made = TypeVar("Made")
-Inverted = TypeVar("Inverted", bound=Whole | Factored)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,9 +115,9 @@ class Problem:
 
         def sums(rows: slice) -> Matrix:
             X = self.X[rows]
-            eta = (flat @ X.T).reshape(*beta.shape[:2], len(X))
+            eta = rows_times(flat, X.T).reshape(*beta.shape[:2], len(X))
             self._pull(eta, rows)
-            return product(eta.reshape(-1, len(X)), X)
+            return rows_times(eta.reshape(-1, len(X)), X)
 
         made = reduce(np.add, by_blocks(sums, self.X.shape, len(flat)))
         return self.turned(made.reshape(beta.shape)) - self.penalty(theta)
@@ -217,14 +216,10 @@ class Problem:
         eta = self.linear(theta)
         with np.errstate(invalid="ignore", over="ignore"):
             variances = self.family.variances(eta)
-        large = theta.shape[1] > MIN_FACTORED
-        invert: type[Factored | Whole] = Factored if large else Whole
-        inverse = self.rough_inverse(variances, invert.of)
+        inverse = self.rough_inverse(variances)
         return self.gradient_of(eta, theta), inverse
 
-    def rough_inverse(
-        self, variances: Matrix, invert: Callable[[Matrix], Inverted]
-    ) -> Inverted:
+    def rough_inverse(self, variances: Matrix) -> Whole | Factored:
         """Return inverse Hessians with few digits if they are large, but for bad ones.
 
         Gradients show the steps that they lead to the rest; single precision takes half
@@ -234,16 +229,12 @@ class Problem:
         ----------
         variances : numpy.ndarray, shape (directions, m, n)
             As in :meth:`hessian`.
-        invert : callable
-            Function from Hessians to their inverses.
         """
-        large = self.X.shape[-1] * self.family.basis.shape[1] > MIN_FACTORED
+        if self.X.shape[-1] * self.family.basis.shape[1] <= MIN_FACTORED:
+            return self.inverse_hessian(variances)
         with np.errstate(invalid="ignore", over="ignore"):
-            if large:
-                made = invert(self.hessian(variances.copy(), np.float32))
-            if not large or not made.usable.all():
-                made = invert(self.hessian(variances))
-        return made
+            made = Factored.of(self.hessian(variances.copy(), np.float32))
+            return made if made.usable.all() else Factored.of(self.hessian(variances))
 
     def inverse_hessian(self, variances: Matrix) -> Whole:
         """Return the inverses of what :meth:`hessian` returns."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from statcv.folds import Ragged
 from statcv.models.base import Matrix
@@ -26,8 +28,9 @@ MIN_GROUP_RECORDS = 8
 IN_CACHE = 2**15  # coordinates that stay in the cache
 TOGETHER = 16  # blocks of points that threads share
 COMPARED = 10.0  # operations that take as long as to compare a product with others
-# the relative rounding error that each term may add to a sum of products
-NOISE = 8 * float(np.finfo(float).eps)
+NOISE = 8  # units in the last place that each term may add to a sum of products
+# records listed for each neighbour above which single precision is too coarse
+MAX_SPARE = 8
 
 Found = tuple[Numbers, Numbers, Matrix]  # owners, records, reach
 Find = Callable[[Matrix], Found]
@@ -164,7 +167,8 @@ def _products(records: Matrix, points: Matrix, least: int) -> Find:
     An upper bound of the distance of the ``least`` nearest comes first: of that many
     groups of records, the nearest in each. All within it are taken, and those that
     rounding may have moved beyond: a squared distance is wrong by some units in the
-    last place of (|x| + |q|)², and nobody within d of q has |x| > |q| + d.
+    last place of (|x| + |q|)², and nobody within d of q has |x| > |q| + d. Single
+    precision takes half the time, unless rounding moves too many.
     """
     (n, p), centre = records.shape, records.mean(axis=0)
     shifted, asked = records - centre, points - centre
@@ -172,8 +176,24 @@ def _products(records: Matrix, points: Matrix, least: int) -> Find:
     unit = max(np.abs(shifted).max(initial=0), np.abs(asked).max(initial=0)) or 1.0
     shifted /= unit
     square = np.einsum("ij,ij->i", shifted, shifted)
-    across, lost = np.vstack([-2 * shifted.T, square]), NOISE * (p + 9)
-    tiny = (p + 1) * float(np.finfo(float).tiny)
+    double = np.vstack([-2 * shifted.T, square])
+
+    def within(point: Matrix, across: NDArray[Any]) -> tuple[NDArray[Any], Matrix]:
+        """Return who may be as near as the reach of each point, and its square."""
+        kind = np.finfo(across.dtype)
+        lost, tiny = NOISE * float(kind.eps) * (p + 9), (p + 1) * float(kind.tiny)
+        own = np.einsum("ij,ij->i", point, point)
+        # |x − q|² − |q|² is the product of (q, 1) with (−2x, |x|²)
+        extended = np.column_stack([point, np.ones(len(point))])
+        gap = extended.astype(across.dtype, copy=False) @ across
+        bound = np.maximum(_bound(gap, least) + own, 0)
+        reach = (bound + lost * own + tiny) / (1 - lost)
+        limit = (reach + lost * (own + reach) + tiny - own).astype(across.dtype)
+        # rounding to the precision of the products must not lower the limit
+        limit = np.nextafter(limit, limit.dtype.type(np.inf))
+        return gap <= limit[:, None], reach
+
+    single = double.astype(np.float32)
 
     def find(some: Matrix) -> Found:
         m = len(some)
@@ -181,16 +201,11 @@ def _products(records: Matrix, points: Matrix, least: int) -> Find:
             owners = np.repeat(np.arange(m), n)
             return owners, np.tile(np.arange(n), m), np.full(m, np.inf)
         point = (some - centre) / unit
-        own = np.einsum("ij,ij->i", point, point)
-        # |x − q|² − |q|² is the product of (q, 1) with (−2x, |x|²)
-        gap = np.column_stack([point, np.ones(m)]) @ across
-        bound = np.maximum(_bound(gap, least) + own, 0)
-        reach = (bound + lost * own + tiny) / (1 - lost)
-        limit = reach + lost * (own + reach) + tiny - own
-        # rounding to the precision of the products must not lower the limit
-        limit = np.nextafter(limit, np.inf)
-        owners, near = np.divmod(np.flatnonzero(gap <= limit[:, None]), n)
-        return owners, near, np.sqrt(reach) * unit
+        near, reach = within(point, single)
+        if np.count_nonzero(near) > MAX_SPARE * least * m:
+            near, reach = within(point, double)
+        owners, number = np.divmod(np.flatnonzero(near), n)
+        return owners, number, np.sqrt(reach) * unit
 
     return find
 
