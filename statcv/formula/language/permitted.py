@@ -115,8 +115,8 @@ PERMITTED = stored_sections("statcv.formula.language", "permitted.ini")
 _WRITING = frozenset({"out", "inplace", "copy", "where"})
 _CLOSED = frozenset({"numpy", "pandas", "scipy", "statcv", "patsy", "builtins"})
 
-METHODS: Mapping[str | None, Sequence[str]] = {
-    accessor: PERMITTED["names"][f"{accessor or ''} methods".strip()].split()
+METHODS: Mapping[str | None, frozenset[str]] = {
+    accessor: frozenset(PERMITTED["names"][f"{accessor or ''} methods".strip()].split())
     for accessor in (None, "str", "dt", "cat")
 }
 _LEARNING = PERMITTED["names"]["learning"].split()
