@@ -100,7 +100,9 @@ class CVCall(Printed):
         refuse_unknown("cv", unknown, CV_NAMES)
         new = dict(changes)
         if isinstance(new.get("formula"), str):
-            new["formula"] = updated_formula(formula.text, new["formula"])
+            new["formula"] = updated_formula(
+                formula.text, new["formula"], formula.outcome_columns
+            )
         return replace(self, **new).run(ChainMap(scope, dict(formula.functions)))
 
     def with_mean_model(self) -> CVCall:
@@ -349,10 +351,10 @@ def _warn_of_dependence(design: Design, model: models.Model) -> None:
         )
     clauses = dependent_columns(design)
     if clauses:
-        of_times = design.outcome.kind == "survival"
+        ridge = f", or penalise, as {type(model).__name__}(C=1.0) does"
         errors.warn(
             f"{model.label} cannot determine all coefficients: {in_words(clauses)}. "
-            "Those given are one of many equivalent solutions; omit such columns, or "
-            f"penalise, as {'Cox' if of_times else 'Logit'}(C=1.0) does.",
+            "Those given are one of many equivalent solutions; omit such columns"
+            f"{ridge * hasattr(model, 'C')}.",
             errors.CollinearityWarning,
         )
