@@ -66,6 +66,7 @@ def cv(
         Imputation of missing covariates in every training set, by
         :class:`~statcv.models.Mice` or :class:`~statcv.models.Median`; held-out records
         are imputed without their outcome. The final model imputes new records likewise.
+        Only ``"median"`` goes with ``tune=``, ``select=`` or a rule of ``threshold=``.
     select : {"backward", "forward", "both"} or selection, optional
         Choice of the formula's terms by AIC in every training set, as by R's ``step``:
         for regressions without a penalty, logistic, linear, Cox, of counts and of

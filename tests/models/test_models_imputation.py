@@ -292,6 +292,31 @@ def test_what_cannot_be_imputed_is_refused(gaps, changes, made, error, words):
         )
 
 
+@pytest.mark.filterwarnings("ignore:distributional bias")
+@pytest.mark.parametrize(
+    "made",
+    [
+        {"select": "backward"},
+        {"model": scv.models.Logit(C=1.0), "tune": {"C": [0.01, 1]}},
+        {"threshold": "youden"},
+    ],
+)
+def test_choices_are_made_after_medians_of_each_training_set(gaps, made):
+    res = scv.cv("y ~ a + b + c", gaps, impute="median", k=3, seed=1, **made)
+    found = res.predictions.sort_values("row")["predicted"].to_numpy()
+    for number in range(3):
+        test = res.plan.fits.held_out_by(number)
+        training = gaps.drop(index=gaps.index[test])
+        middle = training[["a", "b", "c"]].median()
+        alone = scv.cv("y ~ a + b + c", training.fillna(middle), k=2, seed=1, **made)
+        expected = alone.final.predict(gaps.iloc[test].fillna(middle))
+        assert_allclose(found[test], expected, atol=1e-12)
+    if "tune" in made:
+        assert len(res.tuned) == 3
+    with pytest.raises(ModelError, match="one completion by impute='median'"):
+        res.update(impute=FEW)
+
+
 def test_the_summary_says_how_records_were_imputed(gaps):
     res = scv.cv("y ~ a + b", gaps, impute=FEW, k=3, seed=1)
     said = " ".join(str(res.summary(notes=True)).split())
