@@ -99,12 +99,14 @@ class Outcome(Printed):
         >>> stage.named(["age[1]", "C(site)[T.2][2]"])
         ('age[mid]', 'C(site)[T.2][high]')
         """
+        names = tuple(coefficients)
+        if self.kind != "multiclass":
+            return names
+        # beside cut points, [1] is not that of a class but of a column, as of a spline
+        sign = ">=" * any("[>=" in name for name in names)
         labels = enumerate(map(str, self.levels))
-        ends = {f"{code}]": f"{label}]" for code, label in labels if str(code) != label}
-        ends |= {f">={code}": f">={label}" for code, label in ends.items()}
-        if self.kind != "multiclass" or not ends:
-            return tuple(coefficients)
-        parts = ((name, name.rpartition("[")) for name in coefficients)
+        ends = {f"{sign}{code}]": f"{sign}{label}]" for code, label in labels}
+        parts = ((name, name.rpartition("[")) for name in names)
         return tuple(
             f"{stem}[{ends[code]}" if code in ends else name
             for name, (stem, _, code) in parts

@@ -83,9 +83,10 @@ class HandedOver:
         known = self.equation()
         horizons = tuple(at for at, _ in known.baseline)
         counts, none = "counts" * (known.kind == "count"), np.empty(0)
-        return Outcome(
-            known.outcome, known.kind, none, known.levels, (), horizons, counts
-        )
+        ordered = known.kind == "ordered"
+        kind = "multiclass" if ordered else known.kind
+        made = Outcome(known.outcome, kind, none, known.levels, (), horizons, counts)
+        return replace(made, ordered=ordered)
 
     def _terms(self) -> tuple[Equation, Callable[[Sequence[float]], Equation]]:
         """Return the equation with a part for each coefficient that can be refitted.

@@ -39,7 +39,7 @@ from statcv.words import joined, listed, plural
 
 OF_EQUATION = "Predictions by the equation of a model"
 FORMAT = "statcv equation, version 1"
-KINDS = ("binary", "continuous", "count", "multiclass", "survival")
+KINDS = ("binary", "continuous", "count", "multiclass", "ordered", "survival")
 CLASSES: Mapping[str, type] = {
     kind.__name__.lower(): kind
     for kind in (Equation, Part, Number, Column, Call, Levels, Spline)
