@@ -28,6 +28,7 @@ from statcv.arguments.other_terms import OF_PREDICTIONS as OF_PREDICTIONS
 from statcv.arguments.other_terms import attribute_error as attribute_error
 from statcv.arguments.other_terms import function_answer as function_answer
 from statcv.arguments.other_terms import metric_answer as metric_answer
+from statcv.arguments.other_terms import model_answer as model_answer
 from statcv.arguments.other_terms import refuse_unknown as refuse_unknown
 from statcv.arguments.other_terms import (
     refuse_words_of_compare as refuse_words_of_compare,

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from statcv.arguments import model_answer
 from statcv.errors import ModelError, suggestion
 from statcv.models.base import Capabilities, Model, TrainingSet, WrappedFit
 from statcv.models.batched.fits import FittedFolds
@@ -41,10 +42,6 @@ MODELS: dict[str, Any] = {
     "mean": Mean,
     "negmean": NegMean,
 }
-
-# what other software calls a regression with proportional odds
-NAMES = ("polr", "orm", "lrm", "clm", "ologit", "ordinal")
-OF_ORDER = dict.fromkeys(NAMES, " Did you mean 'proportional_odds'?")
 
 
 def resolve_model(model: Any, kind: str) -> Model:
@@ -117,7 +114,7 @@ def _resolve(model: Any, kind: str) -> Model:
             raise ModelError(
                 f"there is no model {model!r}; there are {', '.join(MODELS)}, and any "
                 "scikit-learn or statsmodels model."
-                + (OF_ORDER.get(model.lower()) or suggestion(model, MODELS))
+                + (model_answer(model) or suggestion(model, MODELS))
             )
         made: Model = MODELS[model]()
         return made

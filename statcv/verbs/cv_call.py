@@ -36,7 +36,7 @@ from statcv.models import tuning
 from statcv.models.imputation import imputing
 from statcv.models.likelihood import Bernoulli, Gaussian, Hazards
 from statcv.models.selection import Selection, selecting
-from statcv.models.thresholds import with_threshold
+from statcv.models.thresholds import refuse_beyond, with_threshold
 from statcv.results.call import choose_metrics, with_warnings
 from statcv.results.result import CVResult
 from statcv.results.wording.bias_warning import warn_of_bias, warn_of_longer_times
@@ -239,6 +239,8 @@ class CVCall(Printed):
             learner = tuning.tuned_model(tune, learner, outcome, plan)
         tuned = learner
         learner, threshold = with_threshold(learner, self.threshold, outcome.kind)
+        if likelihood is not None:
+            refuse_beyond(threshold)  # before the fits
         if self.impute is not None:
             learner = imputing(self.impute, learner, design)
         omitted = None
@@ -262,6 +264,8 @@ class CVCall(Printed):
             progress=self.progress,
             omitted=omitted,
         )
+        if held.probabilities:
+            refuse_beyond(threshold)
         if not held.separated.any():
             _warn_of_few_events(design, tuned)
         result = CVResult(

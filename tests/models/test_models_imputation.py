@@ -19,6 +19,7 @@ from statcv.errors import (
     ConvergenceWarning,
     DataError,
     ModelError,
+    StatcvWarning,
 )
 from statcv.formula import make_design
 from statcv.models.imputation import Completed, Median, Mice
@@ -315,6 +316,27 @@ def test_choices_are_made_after_medians_of_each_training_set(gaps, made):
         assert len(res.tuned) == 3
     with pytest.raises(ModelError, match="one completion by impute='median'"):
         res.update(impute=FEW)
+
+
+@pytest.mark.filterwarnings("ignore:.*converged")
+def test_a_cox_regression_with_imputed_values_has_an_equation(gaps):
+    event = gaps.assign(e=(np.arange(N) % 3 > 0).astype(int))
+    whole = event.dropna()
+    made = {"horizon": [1.0, 2.0], "k": 3, "seed": 1}
+    for imputer in ("median", Median(indicators=True), FEW):
+        res = scv.cv("Surv(time, e) ~ a + b", event, impute=imputer, **made)
+        equation, told = res.final.equation(), res.final.predict(whole)
+        # the mean risk of several imputations is not that of their mean hazard
+        near = 5e-3 if imputer is FEW else 1e-10
+        assert_allclose(equation.predict(whole), told, atol=near)
+        assert_allclose(equation.predict(whole)[:, 0], told.iloc[:, 0], atol=1e-10)
+    with pytest.warns(StatcvWarning, match="values were imputed; pool"):
+        res.tidy()
+    chosen = res.update(
+        "z ~ a + b", impute=None, select="backward", data=whole, horizon=None
+    )
+    with pytest.warns(StatcvWarning, match="terms were chosen on the same records"):
+        chosen.tidy()
 
 
 def test_the_summary_says_how_records_were_imputed(gaps):

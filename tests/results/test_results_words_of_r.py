@@ -90,7 +90,8 @@ def test_only_coefficients_that_are_not_identified_have_no_standard_error(
         gone = table.index.str.replace(r"\[.*", "", regex=True).isin(lost)
         assert table.loc[gone, "std.error"].isna().all()
         same = table[~gone]
-        assert len(same) and same["std.error"].notna().all()
+        assert len(same) > 0
+        assert same["std.error"].notna().all()
         columns = ["estimate", "std.error", "p.value"]
         expected = whole.loc[same.index, columns]
         np.testing.assert_allclose(same[columns], expected, rtol=1e-4)

@@ -223,7 +223,8 @@ def make_outcome(
         raise OutcomeError(f"the outcome {name!r} is a date; a model needs a number.")
     if array.dtype.kind == "f" and np.isinf(array).any():
         count = int(np.isinf(array).sum())
-        raise DataError(f"the outcome {name!r} has {count} infinite values.")
+        infinite = plural(count, "infinite value")
+        raise DataError(f"the outcome {name!r} has {infinite}.")
     distinct = np.unique(array)
     told = classes or ordered or set(distinct.tolist()) <= {0, 1}
     if told or len(distinct) == 2:
