@@ -26,6 +26,22 @@ def result(data):
     return scv.cv("y ~ x", data, k=4, seed=1)
 
 
+# ---- what is printed ----
+
+
+def test_a_metric_as_it_is_printed_is_answered_by_its_name(data):
+    for name, metric in METRICS.items():
+        if metric.label != name:
+            with pytest.raises(MetricError, match=f"here it is '{name}'"):
+                scv.cv("y ~ x", data, metrics=metric.label)
+
+
+def test_predictions_that_are_all_missing_are_shown(result, data):
+    shown = str(result.predict(data.head(2).assign(x=np.nan)))
+    assert "predicted" in shown.splitlines()[2]
+    assert shown.count("–") == 2
+
+
 # ---- models ----
 
 

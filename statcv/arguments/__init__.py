@@ -26,6 +26,7 @@ from statcv.arguments.other_terms import METRICS as METRICS
 from statcv.arguments.other_terms import OF_COMPARE as OF_COMPARE
 from statcv.arguments.other_terms import OF_PREDICTIONS as OF_PREDICTIONS
 from statcv.arguments.other_terms import attribute_error as attribute_error
+from statcv.arguments.other_terms import bare_word as bare_word
 from statcv.arguments.other_terms import function_answer as function_answer
 from statcv.arguments.other_terms import metric_answer as metric_answer
 from statcv.arguments.other_terms import model_answer as model_answer

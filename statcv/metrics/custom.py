@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from statcv.arguments import metric_answer
+from statcv.arguments import bare_word, metric_answer
 from statcv.errors import ArgumentTypeError, MetricError, reason, suggestion
 from statcv.metrics.classification.classwise import (
     columns,
@@ -291,6 +291,9 @@ def get_metric(metric: str | Metric | Callable[..., Any]) -> Metric:
         ours = [one for one in METRICS.values() if one.function is metric]
         return ours[0] if ours else make_metric(metric)
     answer = metric_answer(metric)
+    for name, one in METRICS.items() if isinstance(metric, str) else ():
+        if bare_word(one.label) == bare_word(metric):  # as it is called in print
+            answer = f"here it is {name!r}"
     if answer:
         raise MetricError(f"there is no metric {metric!r}; {answer}.")
     hint = suggestion(metric, METRICS) or f" The metrics are {', '.join(METRICS)}."

@@ -21,7 +21,7 @@ from statcv.inference.paired.groups import Group, compare_pair, group_difference
 from statcv.metrics import Metric
 from statcv.results.refittable import Refittable
 from statcv.tables import Table, column, labels_of
-from statcv.words import plural, shared_digits, with_interval
+from statcv.words import listed, plural, shared_digits, with_interval
 
 # shown by group in a summary
 CALIBRATION = ("calibration_slope", "oe_ratio", "slope_counts", "oe_counts")
@@ -69,8 +69,7 @@ def group_table(
         warn(
             f"{plural(len(undefined), 'metric')} of groups of {name} have no value, "
             "for example because a group lacks a class: "
-            + ", ".join(sorted({str(group) for group in undefined[name]}))
-            + ".",
+            f"{listed([*dict.fromkeys(undefined[name])])}.",
             UndefinedMetricWarning,
         )
     return Table(

@@ -447,8 +447,8 @@ def _check_coding(levels: Sequence[Any], values: pd.Series[Any]) -> None:
         named, new = values.name, joined(list(map(shown_label, levels)))
         raise errors.DataError(
             f"the outcome {named!r} has the value {odd[0]!r} in the new data, and "
-            f"the model knows {new}; recode it, for example by "
-            f"new[{named!r}].map({{{odd[0]!r}: {shown_label(levels[-1])}, ...}})."
+            f"the model knows {new}; recode it by new[{named!r}].map({{{odd[0]!r}: "
+            f"..., ...}}), with one of these for each value."
         )
 
 
