@@ -293,11 +293,13 @@ CV_NAMES = tuple(field.name for field in fields(CVCall))
 
 
 def _check_weights(weights: object, plan: FoldPlan, design: Design) -> None:
-    """Refuse weights with rebalanced training sets if the outcome is continuous."""
+    """Refuse weights with rebalanced training sets if the outcome has no classes."""
     if weights is not None and plan.rebalanced and not design.outcome.levels:
+        of_times = design.outcome.kind == "survival"
         raise errors.SchemeError(
-            "weights= cannot be combined with rebalancing for a continuous outcome, "
-            "because the weighted training means would differ; use a scheme without "
+            "weights= cannot be combined with rebalancing for "
+            f"{'times to an event' if of_times else 'a continuous outcome'}, because "
+            "the weighted training means would differ; use a scheme without "
             "rebalancing."
         )
 
