@@ -339,5 +339,6 @@ def _fitted(formulas: list[str], call: CVCall, scope: Scope) -> list[CVResult]:
     rows and outcome.
     """
     first = call.run(scope)
+    own: Any = first.call  # with the seed
     more = [updated_in_comparison(formulas[0], formula) for formula in formulas[1:]]
-    return [first, *(replace(first.call, formula=one).run(scope) for one in more)]
+    return [first, *(replace(own, formula=one).run(scope) for one in more)]

@@ -361,8 +361,8 @@ class _Writer:
             if few.kind == "ordered":
                 shared = [part for part in parts if part.factors]
             own = [part for part in parts if part not in shared]
-            found = [self._term(part, few.digits) for part in own]
-            yield head, [*found, *[(1.0, score)][: len(shared)]]
+            terms = [self._term(part, few.digits) for part in own]
+            yield head, [*terms, *[(1.0, score)][: len(shared)]]
         if shared:
             yield score, [self._term(part, few.digits) for part in shared]
         for name, one in self.functions.items():
