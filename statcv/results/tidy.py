@@ -26,7 +26,7 @@ from statcv.results.refittable import Refittable
 from statcv.tables import Table, labels_of
 from statcv.words import plural
 
-UNDETERMINED = 1e-13  # share of the largest eigenvalue of information that is none
+UNDETERMINED = 1e-13  # share of the largest eigenvalue that is rounding
 FREE = 1e-8  # part of a coefficient in a direction without information
 Floats = NDArray[np.float64]
 

@@ -174,9 +174,7 @@ class Equation:
                 odds = Call("exp", (Call("negative", (limited(gap),)),))
                 total = Call("add", (total, odds))
             made.append(Call("divide", (Number(1.0), total)))
-        if (
-            self.kind == "ordered"
-        ):  # the share of a class or a higher one, less the next
+        if self.kind == "ordered":  # differences of the probabilities of it or more
             shares = pairwise([Number(1.0), *made, Number(0.0)])
             return [Call("subtract", both) for both in shares]
         return made

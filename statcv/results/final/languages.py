@@ -353,7 +353,7 @@ class _Writer:
     def blocks(self, equation: Equation) -> Iterator[Block]:
         """Yield each linear predictor, and then each function."""
         text, few = self.language.text, equation.rounded(equation.digits)
-        first = few.kind in ("binary", "ordered")  # which has no linear predictor
+        first = few.kind in ("binary", "ordered")  # the first class has no predictor
         score = self.language.spell("score")
         shared: list[Part] = []
         for level, parts in zip(few.levels[first:] or [""], few.parts, strict=True):
