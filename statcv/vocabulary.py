@@ -41,6 +41,7 @@ OF_COMPARE = _arguments("arguments of compare")
 FUNCTIONS = _answers("functions in formulas")
 ATTRIBUTES = _answers("attributes and functions of results")
 METRICS = _answers("metrics")
+MODELS = _answers("models")
 
 
 def refuse_unknown(
@@ -143,6 +144,15 @@ metrics() those of metrics."
     found = ATTRIBUTES.get(bare_word(name))
     answer = f": {found}." if found else f".{suggestion(name, known)}"
     return AttributeError(f"{of} has no {name!r}{answer}")
+
+
+def model_answer(name: str) -> str:
+    """Return what stands here for a model of R or scikit-learn, or nothing.
+
+    >>> model_answer("coxph")
+    " It is 'cox' here."
+    """
+    return f" {answer}" if (answer := MODELS.get(bare_word(name))) else ""
 
 
 def metric_answer(name: object) -> str | None:

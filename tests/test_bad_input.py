@@ -24,12 +24,14 @@ from statcv.errors import (
     FormulaError,
     FrameError,
     MetricError,
+    MissingDataWarning,
     ModelError,
     OutcomeError,
     SchemeError,
     StatcvError,
 )
 from statcv.folds import make_plan
+from statcv.formula.text_numbers import warn_of_codes
 
 N = 40
 ROWS = np.arange(N)
@@ -131,13 +133,13 @@ def test_column_names_twice_or_no_text(data):
 
 def test_infinite_values(data):
     odd = data.assign(age=data["age"].where(ROWS != 3, np.inf))
-    words = ["column 'age' has 1 infinite values", "first in row 3"]
+    words = ["column 'age' has 1 infinite value", "first in row 3"]
     text = refused(DataError, words, cv, "y ~ age", odd)
     assert text == refused(DataError, "", cv, "y ~ center(age)", odd)
     assert text == refused(DataError, "", cv, "y ~ age", odd, na_action="pass")
     nullable = odd.astype({"age": "Float64"})
     assert text == refused(DataError, "", cv, "y ~ age", nullable)
-    refused(DataError, "'age' has 1 infinite values", cv, "age ~ amount", odd)
+    refused(DataError, "'age' has 1 infinite value", cv, "age ~ amount", odd)
     minus = data.assign(age=-np.inf)
     refused(DataError, "outcome 'age' has 40 infinite", cv, "age ~ amount", minus)
 
@@ -175,11 +177,48 @@ def test_logarithms_of_what_has_none(data):
 
 
 def test_nothing_complete(data):
-    words = ["no row is complete", "age 40", "na_action='pass'"]
+    words = ["column 'age' has no value at all", "(- age)"]
     refused(DataError, words, cv, "y ~ age", data.assign(age=np.nan))
+    halves = data.assign(age=data["age"].where(ROWS > 9), amount=data["age"][:10])
+    words = ["no row is complete", "amount 30", "na_action='pass'"]
+    refused(DataError, words, cv, "y ~ age + amount", halves)
     words = ["2 of 40 rows", "age 2", "na_action='raise'"]
     gaps = data.assign(age=data["age"].where(ROWS > 1))
     refused(DataError, words, cv, "y ~ age", gaps, na_action="raise")
+
+
+@pytest.mark.parametrize("code", [-99, 999, 9999.0])
+def test_a_number_that_seems_to_mean_missing_is_named(data, code):
+    odd = data.assign(age=(60 + 10 * data["age"]).where(ROWS > 1, code))
+    said = f"column 'age' has {code:g} in 2 rows, far from all other values"
+    for formula in ("y ~ age", "y ~ bs(age, df=4)", "age ~ amount"):
+        with pytest.warns(MissingDataWarning, match=said):
+            cv(formula, odd, k=2, seed=1)
+    # a value among others, and a code that occurs once
+    for usual in (odd.assign(age=odd["age"].where(ROWS > 0, 60.0)), 10 * odd[["age"]]):
+        warn_of_codes({"age": usual["age"]})
+
+
+def test_text_of_dates_is_named(data):
+    for dates in (pd.date_range("2020-01-01", periods=3).strftime(form)
+                  for form in ("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%y")):  # fmt: skip
+        odd = data.assign(seen=dates[ROWS % 3])
+        with pytest.warns(MissingDataWarning, match="'seen' is text of dates, such as"):
+            cv("y ~ seen", odd, k=2, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("formula", "made", "model"),
+    [
+        ("y ~ age", {}, None),
+        ("Surv(positive, y) ~ age", {"horizon": 1.5}, None),
+        ("y ~ age", {}, DecisionTreeClassifier(max_depth=1)),
+    ],
+)
+def test_a_threshold_of_probabilities_lies_between_0_and_1(data, formula, made, model):
+    with pytest.raises(ArgumentError, match=r"20% is threshold=0\.2"):
+        cv(formula, data, model=model, threshold=20, k=2, seed=1, **made)
+    cv("y ~ age", data, model=LinearSVC(), threshold=1.5, k=2, seed=1)
 
 
 # ---- the formula ----
@@ -558,7 +597,7 @@ def test_a_negative_seed(data):
     ("weights", "words"),
     [
         (np.where(ROWS == 2, -1.0, 1.0), "must be 0 or more"),
-        (np.where(ROWS == 2, np.nan, 1.0), "missing or infinite in 1 rows"),
+        (np.where(ROWS == 2, np.nan, 1.0), "missing or infinite in 1 row;"),
         (np.where(ROWS < 2, np.inf, 1.0), "missing or infinite in 2 rows"),
         (np.zeros(N), "some above 0"),
         (np.ones(5), "one value for each of the 40 rows"),

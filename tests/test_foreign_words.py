@@ -7,7 +7,7 @@ from sklearn import metrics as sklearn_metrics
 
 import statcv as scv
 from statcv import vocabulary as foreign_words
-from statcv.errors import ArgumentTypeError, FormulaError, MetricError
+from statcv.errors import ArgumentTypeError, FormulaError, MetricError, ModelError
 from statcv.metrics import METRICS
 from statcv.verbs.cv import CV_NAMES
 
@@ -24,6 +24,44 @@ def data():
 @pytest.fixture(scope="module")
 def result(data):
     return scv.cv("y ~ x", data, k=4, seed=1)
+
+
+# ---- what is printed ----
+
+
+def test_a_metric_as_it_is_printed_is_answered_by_its_name(data):
+    for name, metric in METRICS.items():
+        if metric.label != name:
+            with pytest.raises(MetricError, match=f"here it is '{name}'"):
+                scv.cv("y ~ x", data, metrics=metric.label)
+
+
+def test_predictions_that_are_all_missing_are_shown(result, data):
+    shown = str(result.predict(data.head(2).assign(x=np.nan)))
+    assert "predicted" in shown.splitlines()[2]
+    assert shown.count("–") == 2
+
+
+# ---- models ----
+
+
+@pytest.mark.parametrize(
+    ("word", "ours"),
+    [
+        ("glm", "'logit'"),
+        ("lm", "'linear'"),
+        ("coxph", "'cox'"),
+        ("glm.nb", "'negbin'"),
+        ("lrm", "'proportional_odds'"),
+        ("randomForest", "RandomForestClassifier()"),
+        ("cv.glmnet", "Logit(C=1.0, l1_ratio=0.5)"),
+        ("logitt", "Did you mean 'logit'"),
+    ],
+)
+def test_a_model_of_another_package_is_answered(data, word, ours):
+    with pytest.raises(ModelError, match="there is no model") as caught:
+        scv.cv("y ~ x", data, model=word)
+    assert ours in str(caught.value)
 
 
 # ---- arguments ----

@@ -97,7 +97,10 @@ def read_table(
     path = Path(path)
     name = path.name.lower()
     if not name.endswith(SUFFIXES):
-        raise DataError(f"{str(path)!r} does not end in {', '.join(SUFFIXES)}.")
+        raise DataError(
+            f"{str(path)!r} does not end in {', '.join(SUFFIXES)}; a data frame that "
+            "pandas reads from another file is taken as it is."
+        )
     sep = "\t" if sep == r"\t" else sep
     if sep is not None and (len(sep) != 1 or sep in '"\r\n'):
         raise ArgumentError(f"sep is one character, not {sep!r}.")

@@ -106,7 +106,8 @@ def fit_imputed(setup: Setup, fits: range) -> Part:
         inner = replace(setup, model=model.model)
         vars(inner).update(records=records, folds=folds)
         parts.append(fit_one_by_one(inner, fits))
-    return replace(Part.averaged(parts), unstable=made.chains.unstable)
+    part = parts[0] if len(parts) == 1 else Part.averaged(parts)
+    return replace(part, unstable=made.chains.unstable)
 
 
 def _fit_fold(setup: Setup, number: int) -> Part:

@@ -35,5 +35,6 @@ from statcv.formula.row_values import row_values as row_values
 from statcv.formula.row_values import row_weights as row_weights
 from statcv.formula.text_numbers import why_text as why_text
 from statcv.formula.updating import updated_formula as updated_formula
+from statcv.formula.updating import updated_in_comparison as updated_in_comparison
 
 __all__ = _offered(globals())

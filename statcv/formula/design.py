@@ -30,7 +30,7 @@ from statcv.formula.language.parse import Formula, is_offset, is_strata, parse_f
 from statcv.formula.language.quoting import quoted
 from statcv.formula.language.terms import Matrix, NumericColumns, Terms, is_finite
 from statcv.formula.outcomes.outcome import Outcome, read_outcome
-from statcv.formula.text_numbers import text_numbers
+from statcv.formula.text_numbers import text_numbers, warn_of_codes
 from statcv.tables import Printed
 from statcv.words import joined, listed
 
@@ -293,6 +293,7 @@ def make_design(
         plain |= {name: _provisional(plain[name], name) for name in absent}
     terms = Terms(parsed, numbers or plain, index)
     refuse_text_numbers(parsed, frame, () if terms.is_plain else parsed.terms)
+    warn_of_codes({**given, **covariates})
     outcome = read_outcome(
         parsed, given, index, positive, horizon, distribution, ordered
     )
@@ -341,6 +342,11 @@ def _complete_rows(
             f"({counted(missing)}) and na_action='raise' refuses them."
         )
     if incomplete.all():
+        if empty := [name for name, count in missing.items() if count == n]:
+            raise errors.DataError(
+                f"column {empty[0]!r} has no value at all; leave it out of the formula "
+                f"(- {quoted(empty[0])})."
+            )
         raise errors.DataError(
             f"no row is complete: every one of {n} lacks something "
             f"({counted(missing)}); na_action='pass' passes missing covariates on to "

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from statcv.errors import DataError
 from statcv.formula.frame import check_column
 from statcv.formula.text_numbers import why_text
+from statcv.words import plural
 
 
 def row_values(values: Any, frame: pd.DataFrame, name: str) -> pd.Series[Any]:
@@ -68,7 +69,10 @@ def row_weights(
     weights = column.to_numpy(dtype=float, na_value=np.nan)
     if not np.isfinite(weights).all():
         count = int((~np.isfinite(weights)).sum())
-        raise DataError(f"the weights are missing or infinite in {count} rows.")
+        raise DataError(
+            f"the weights are missing or infinite in {plural(count, 'row')}; leave "
+            "these rows out, or give them a weight."
+        )
     if (weights < 0).any() or not (weights > 0).any():
         raise DataError("the weights must be 0 or more, and some above 0.")
     return np.asarray(weights)

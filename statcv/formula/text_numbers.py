@@ -7,18 +7,23 @@ sign of per cent turn a column of numbers into text, whose values would be level
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
+from statcv.errors import MissingDataWarning, warn
 from statcv.formula.frame import is_number, shown_label
 from statcv.formula.language.quoting import quoted
 from statcv.formula.outcomes.outcome import FEW
 from statcv.words import stored_sections
 
 SHOWN: Final = 3  # values of a kind in a message
+DATE: Final = r"\d{4}([-/.])\d{1,2}\1\d{1,2}([ T].*)?|\d{1,2}([-/.])\d{1,2}\3\d{2,4}"
+CODES: Final = tuple(sign * (10**k - 1) for k in range(2, 6) for sign in (1, -1))
+MOST_COLUMNS: Final = 100  # columns among whose numbers codes are looked for
 NUMBER: Final = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 
 
@@ -70,6 +75,12 @@ missing with --missing "<5" (in Python: missing=["<5"]).
             f"{padded[0]!r}; if it is a quantity, pd.to_numeric(data[{name!r}]) makes "
             "numbers of it."
         ), False
+    if len(texts) and all(re.fullmatch(DATE, text) for text in texts):
+        return (
+            f"column {name!r} is text of dates, such as {texts[0]!r}; if it is a time, "
+            f"pd.to_datetime(data[{name!r}]) makes dates of it, and the days between "
+            "two dates are a number."
+        ), False
     many = strange.sum() > FEW or 2 * counts[strange].sum() >= len(values)
     if plain.all() or many or np.isin(kinds, ["code", "limit"]).all():
         return None
@@ -120,3 +131,28 @@ def why_text(column: pd.Series[Any], name: str) -> str:
     """Return the sentence of :func:`text_numbers` after a blank, or nothing."""
     found = text_numbers(column, name)
     return "" if found is None else f" {found[0]}"
+
+
+def warn_of_codes(columns: Mapping[str, pd.Series[Any]]) -> None:
+    """Name numbers such as -99 and 999 that seem to stand for missing values.
+
+    They occur at least twice, and are farther from all other values than these are from
+    each other.
+    """
+    for name, column in columns.items() if len(columns) <= MOST_COLUMNS else ():
+        values = column.dropna()
+        if not is_number(values.dtype) or not len(values):
+            continue
+        low, high = values.min(), values.max()
+        for code in {low, high} & set(CODES):
+            others = values[values != code]
+            count, apart = len(values) - len(others), (others - code).abs()
+            if count > 1 and apart.min() > np.ptp(others) > 0:
+                remedy = KINDS()["code"]["remedy"].partition(";")[0]
+                one = f'"{code:g}"'
+                warn(
+                    f"column {name!r} has {code:g} in {count} rows, far from all other "
+                    f"values ({others.min():g} to {others.max():g}): "
+                    f"{remedy.format(words=one, python=one)}.",
+                    MissingDataWarning,
+                )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from statcv.errors import FormulaError
 from statcv.formula.language import parse
 from statcv.formula.language.expansion import DOT, Expansion
@@ -12,26 +15,34 @@ _OPERATORS = {"+", "-", "*", "/", ":", "**", "^", "%", "|"}
 Summands = list[tuple[str, str]]  # signs and terms
 
 
-def updated_formula(old: str, new: str) -> str:
+def updated_formula(old: str, new: str, left_out: Sequence[str] = ()) -> str:
     """Replace the dots of a new formula by the sides of an old one, as R's ``update``.
 
-    The dots are replaced only if the left side is a dot, contains one, or is absent;
-    otherwise ``.`` means all other columns. Removed and repeated terms are not written.
+    Removed and repeated terms are not written. A dot of the old formula goes on to mean
+    all columns but those that it left out, the columns of its outcome.
 
     >>> updated_formula("y ~ age + np.log(bmi)", ". ~ . - age")
     'y ~ np.log(bmi)'
     >>> updated_formula("y ~ age + bmi", ". ~ .:sex")
     'y ~ (age + bmi):sex'
-    >>> updated_formula("y ~ age", "y ~ .")
-    'y ~ .'
+    >>> updated_formula("y ~ age", "crp ~ .")
+    'crp ~ age'
     """
     new, old = without_signs_of_r(new), without_signs_of_r(old)
     (left, right), (outcome, terms) = (
         parse.written_sides(parse.mark_dots(f)) for f in (new, old)
     )
-    if not right or not outcome or (left and DOT not in left):
+    if not right or not outcome:
         return new
+    if left == outcome and right == DOT != terms:
+        raise FormulaError(
+            f"a dot in update() stands for the terms of the result, so that {new!r} is "
+            "its own formula; call cv() for all columns of the data."
+        )
     outcome = (left or DOT).replace(DOT, outcome)
+    if DOT in terms:
+        gone = (one for one in map(quoted, left_out) if not _has_name(outcome, one))
+        terms += "".join(f" - {one}" for one in gone)
     full = right.replace(DOT, f"({terms})")
     try:
         meant = _expansion(full)
@@ -45,6 +56,24 @@ def updated_formula(old: str, new: str) -> str:
         if _same(said, meant):
             return _dotted(f"{outcome} ~ {said}")
     return _dotted(f"{outcome} ~ {full}")
+
+
+def updated_in_comparison(first: str, formula: str) -> str:
+    """Update the first formula by another, in which dots may mean all other columns.
+
+    They do if the other names its outcome.
+
+    >>> updated_in_comparison("y ~ age", ". ~ . + bmi")
+    'y ~ age + bmi'
+    >>> updated_in_comparison("y ~ age", "y ~ .")
+    'y ~ .'
+    """
+    left = parse.written_sides(parse.mark_dots(without_signs_of_r(formula)))[0]
+    return formula if left and DOT not in left else updated_formula(first, formula)
+
+
+def _has_name(text: str, name: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
 def _put(text: str, terms: str) -> Summands:

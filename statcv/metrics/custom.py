@@ -21,7 +21,7 @@ from statcv.metrics.influence.table import influence_on_mean
 from statcv.metrics.inputs import Bools, Floats, one_of, real_array, same_length
 from statcv.metrics.metric import Metric
 from statcv.metrics.registry import METRICS
-from statcv.vocabulary import metric_answer
+from statcv.vocabulary import bare_word, metric_answer
 from statcv.words import plural
 
 _PASSED = {
@@ -287,6 +287,9 @@ def get_metric(metric: str | Metric | Callable[..., Any]) -> Metric:
         ours = [one for one in METRICS.values() if one.function is metric]
         return ours[0] if ours else make_metric(metric)
     answer = metric_answer(metric)
+    for name, one in METRICS.items() if isinstance(metric, str) else ():
+        if bare_word(one.label) == bare_word(metric):  # as it is called in print
+            answer = f"here it is {name!r}"
     if answer:
         raise MetricError(f"there is no metric {metric!r}; {answer}.")
     hint = suggestion(metric, METRICS) or f" The metrics are {', '.join(METRICS)}."

@@ -27,6 +27,7 @@ from statcv.models.other_libraries.statsmodels_model import (
     unwrap_model,
 )
 from statcv.models.without_predictors import Mean, NegMean
+from statcv.vocabulary import model_answer
 
 MODELS: dict[str, Any] = {
     "logit": Logit,
@@ -41,10 +42,6 @@ MODELS: dict[str, Any] = {
     "mean": Mean,
     "negmean": NegMean,
 }
-
-# what other software calls a regression with proportional odds
-NAMES = ("polr", "orm", "lrm", "clm", "ologit", "ordinal")
-OF_ORDER = dict.fromkeys(NAMES, " Did you mean 'proportional_odds'?")
 
 
 def resolve_model(model: Any, kind: str) -> Model:
@@ -117,7 +114,7 @@ def _resolve(model: Any, kind: str) -> Model:
             raise ModelError(
                 f"there is no model {model!r}; there are {', '.join(MODELS)}, and any "
                 "scikit-learn or statsmodels model."
-                + (OF_ORDER.get(model.lower()) or suggestion(model, MODELS))
+                + (model_answer(model) or suggestion(model, MODELS))
             )
         made: Model = MODELS[model]()
         return made

@@ -34,6 +34,7 @@ __all__ = [
     "ThresholdedFit",
     "best_thresholds",
     "deciding",
+    "refuse_beyond",
     "threshold_in",
     "threshold_used",
     "training_times",
@@ -153,6 +154,21 @@ def with_threshold(
     if not (is_number(threshold) and np.isfinite(threshold)):
         raise ArgumentError(f"threshold must be finite, not {described(threshold)}.")
     return model, float(threshold)
+
+
+def refuse_beyond(threshold: float | None) -> None:
+    """Check that a threshold of probabilities is one.
+
+    Raises
+    ------
+    ArgumentError
+        If it does not lie between 0 and 1.
+    """
+    if threshold is not None and not 0 <= threshold <= 1:
+        raise ArgumentError(
+            f"threshold={threshold:g} does not lie between 0 and 1, as the predicted "
+            "probabilities do; a threshold of 20% is threshold=0.2."
+        )
 
 
 def best_thresholds(

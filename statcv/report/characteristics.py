@@ -216,6 +216,9 @@ def _describe(
     lost = [is_missing(one) for one in each]
     known = [one[~absent] for one, absent in zip(each, lost, strict=True)]
     whole, kinds = known[0], pd.api.types
+    if not len(whole):
+        cells = [f"{len(one)} (100%)" if len(one) else "–" for one in each]
+        return [(f"{whole.name}, missing, n (%)", cells)]
     numeric = kinds.is_numeric_dtype(whole) and not kinds.is_bool_dtype(whole)
     if coded or not numeric or whole.nunique() <= 2:
         rows = _counts(known)

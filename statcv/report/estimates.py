@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from statcv.errors import ArgumentError
 from statcv.report import parts
 from statcv.report.characteristics import table1
@@ -53,7 +55,8 @@ def coefficient_tables(res: Cited) -> tuple[ReportTable, ...]:
     whole, fits = res.model.coefficients, res.held.coefficients
     columns = {"coefficient": whole, "lowest of the folds": fits.min()}
     columns["highest of the folds"] = fits.max()
-    spreads = fits.thing.std().to_numpy()
+    finite = fits.thing[np.isfinite(fits.thing)]  # theta of counts may be infinite
+    spreads = finite.std().to_numpy()
     spreads = spreads[spreads > 0]
     digits = decimals(float(spreads.min())) if len(spreads) else 3
     rows: Rows = []

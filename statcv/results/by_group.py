@@ -19,7 +19,7 @@ from statcv.inference.paired.groups import Group, compare_pair, group_difference
 from statcv.metrics import Metric
 from statcv.results.refittable import Refittable
 from statcv.tables import Table, column, labels_of
-from statcv.words import plural, shared_digits, with_interval
+from statcv.words import listed, plural, shared_digits, with_interval
 
 # shown by group in a summary
 CALIBRATION = ("calibration_slope", "oe_ratio", "slope_counts", "oe_counts")
@@ -58,7 +58,7 @@ def group_table(
     table = pd.DataFrame(rows, columns=heads)
     undefined = table[table["estimate"].isna()]
     if len(undefined):
-        lacking = ", ".join(sorted(set(undefined[name].map(str))))
+        lacking = listed([*dict.fromkeys(undefined[name])])
         warn(
             f"{plural(len(undefined), 'metric')} of groups of {name} have no value, "
             f"for example because a group lacks a class: {lacking}.",

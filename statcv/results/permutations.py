@@ -23,8 +23,8 @@ from statcv.tables import Values
 
 Floats = NDArray[np.float64]
 
+PERMUTATIONS = 999  # permutations of a test unless given
 MOST = 10_000_000  # permutations
-
 
 Wanted = tuple[Metric, str]  # a metric, and the way in which folds are combined
 
@@ -297,7 +297,7 @@ def test(
     null: float | None = None,
     method: str | None = None,
     alternative: str | None = None,
-    n_permutations: int = 999,
+    n_permutations: int | None = None,
     level: float = 0.95,
     seed: int | np.random.Generator | None = None,
     n_jobs: int | None = None,
@@ -321,8 +321,8 @@ def test(
     alternative : {"greater", "less", "two-sided"}, optional
         Alternative hypothesis; by default the direction of better predictions, or
         both sides if the best value lies in between, as for a calibration slope.
-    n_permutations : int, default 999
-        Number of permutations.
+    n_permutations : int, optional
+        Number of permutations; 999 unless given.
     level : float, default 0.95
         Confidence level of the interval.
     seed, n_jobs, progress
@@ -376,13 +376,14 @@ def test(
                 "of a permutation test is that outcome and predictors are unrelated. "
                 "Omit null, or name another method."
             )
-        check_times(result, n_permutations)
+        times = PERMUTATIONS if n_permutations is None else n_permutations
+        check_times(result, times)
         found = inference.make_estimate(result.scores, metric, how, level)
         wanted = [(metric, permutable_how(result, metric, how))]
-        known = _known(result, wanted, n_permutations, running.seed)
+        known = _known(result, wanted, times, running.seed)
         try:
-            warn_of_permutations(result, n_permutations - known)
-            values = permuted(result, wanted, n_permutations, running)[0]
+            warn_of_permutations(result, times - known)
+            values = permuted(result, wanted, times, running)[0]
         except errors.SchemeError as error:
             if method is not None:
                 raise
@@ -395,6 +396,12 @@ def test(
         extra = tuple(one.rstrip(".") for one in notes if one)
         made = replace(made, notes=(*made.notes, *extra))
         return _with_size(result, made, metric, found.how, "permutation")
+    if n_permutations is not None:
+        own = "predictions that cannot be refitted, which are tested by their interval"
+        raise errors.ArgumentError(
+            f"n_permutations={n_permutations!r} has no effect with "
+            f"{f'method={method!r}' if method else own}; it is of permutation tests."
+        )
     value = _null(result, metric, null)
     if method == "t":
         values = inference.values_by_split(result.scores, metric)

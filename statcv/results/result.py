@@ -485,8 +485,9 @@ class CVResult(Exports):
         ----------
         formula : str, optional
             The new formula, by position or by name; the formula of the call unless
-            given. If its left side is a dot, dots stand for the corresponding sides of
-            the old formula: ``res.update(". ~ . + age")``.
+            given. As in R, dots stand for the corresponding sides of the old formula:
+            ``". ~ . + age"`` and ``"y ~ . + age"`` add a term, and ``"crp ~ ."`` has
+            another outcome. (In a new call, ``.`` means all other columns.)
         **changes
             Other arguments of :func:`statcv.cv`, including ``data``.
 

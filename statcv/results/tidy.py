@@ -26,6 +26,8 @@ from statcv.results.refittable import Refittable
 from statcv.tables import Table, labels_of
 from statcv.words import plural
 
+UNDETERMINED = 1e-13  # share of the largest eigenvalue that is rounding
+FREE = 1e-8  # part of a coefficient in a direction without information
 Floats = NDArray[np.float64]
 
 
@@ -55,7 +57,8 @@ def tidy(result: Refittable, level: float = 0.95) -> pd.DataFrame:
     -----
     StatcvWarning
         If there are no standard errors, for example because the model is penalised
-        or records are clustered or weighted; they are then NaN.
+        or records are clustered or weighted; they are then NaN. Where columns are
+        constant or determined by others, only those of their coefficients are.
 
     Examples
     --------
@@ -78,8 +81,10 @@ def tidy(result: Refittable, level: float = 0.95) -> pd.DataFrame:
     values = np.asarray(estimates, dtype=float)
     ses, df, why = standard_errors(result, values)
     if why:
+        lost = int(np.isnan(ses).sum())
+        have = "has" if lost == 1 else "have"
         warn(
-            f"{plural(len(values), 'standard error')} of tidy() have no value: {why}.",
+            f"{plural(lost, 'standard error')} of tidy() {have} no value: {why}.",
             StatcvWarning,
         )
     table = pd.DataFrame({"term": estimates.index, "estimate": values})
@@ -136,17 +141,30 @@ def standard_errors(result: Refittable, values: Floats) -> tuple[Floats, float, 
     if why:
         return none, np.nan, why
     information, residual = _information(result, X, y, fitted, values)
-    size = np.sqrt(np.diag(information))
-    with np.errstate(invalid="ignore"):
-        scaled = information / np.outer(size, size)
-    if not np.isfinite(scaled).all() or np.linalg.cond(scaled) > 1e13:
-        return none, np.nan, "a column is constant, or determined by others"
-    df = float(len(y) - len(values))
+    if not np.isfinite(information).all():
+        return none, np.nan, "the information on the coefficients is not finite"
+    variances, rank = _variances(information)
+    df = float(len(y) - rank)
     if not np.isnan(residual) and df == 0:
         return none, np.nan, "there are as many coefficients as records"
     scale = 1.0 if np.isnan(residual) else residual / df
-    ses = np.sqrt(scale * np.diag(np.linalg.inv(scaled))) / size
-    return ses, np.nan if np.isnan(residual) else df, ""
+    why = "a column is constant, or determined by others" * (rank < len(values))
+    return np.sqrt(scale * variances), np.nan if np.isnan(residual) else df, why
+
+
+def _variances(information: Floats) -> tuple[Floats, int]:
+    """Return the diagonal of the inverse information, and its rank.
+
+    It is NaN for coefficients of which the data determine sums with others alone; the
+    variances of the rest are those without the columns that others determine.
+    """
+    size = np.sqrt(np.diag(information))
+    size = np.where(size > 0, size, 1.0)
+    roots, vectors = np.linalg.eigh(information / np.outer(size, size))
+    known = roots > UNDETERMINED * roots[-1]
+    variances = (vectors[:, known] ** 2 / roots[known]).sum(axis=1) / size**2
+    free = np.linalg.norm(vectors[:, ~known], axis=1) > FREE
+    return np.where(free, np.nan, variances), int(known.sum())
 
 
 def _information(

@@ -105,9 +105,9 @@ def columns_of(frame: pd.DataFrame, view: View) -> list[Column]:
             made.append(Column((), heading, *_cells(values, view)))
     ses, digits = _ses(frame, view), _digits(frame, view)
     chosen = frame.columns if view.columns is None else view.columns
-    # columns without any value are not shown; a table without rows has its columns
-    filled = frame.columns[frame.notna().any()] if len(frame) else frame.columns
-    known = (one for one in chosen if one in filled)
+    # columns without any value are not shown, unless there are no others
+    filled = frame.columns[frame.notna().any()]
+    known = (one for one in chosen if one in filled or filled.empty)
     for name in itertools.islice(known, WIDTH // 2):
         heading = str(name) if view.columns is None else view.columns[name]
         names: tuple[Any, ...] = (name,)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -21,7 +20,7 @@ from statcv.formula import (
     is_missing,
     parse_formula,
     row_values,
-    updated_formula,
+    updated_in_comparison,
 )
 from statcv.inference.paired.records import name_results
 from statcv.metrics import Metric
@@ -291,7 +290,7 @@ def _on_common_rows(
     not_in_dot = [*holdout.not_in_dot, *weights]
     used: dict[str, None] = {}
     for formula in formulas:
-        text = updated_formula(formulas[0], formula)
+        text = updated_in_comparison(formulas[0], formula)
         parsed = parse_formula(text, list(table.columns), scope, not_in_dot)
         used |= dict.fromkeys((*parsed.outcome_columns, *parsed.columns))
     absent = {name: is_missing(table[name]) for name in used}
@@ -329,6 +328,6 @@ def _fitted(formulas: list[str], call: CVCall, scope: Scope) -> list[CVResult]:
     rows and outcome.
     """
     first = call.run(scope)
-    own, again = first.design.formula, first.call.again
-    changes = ({"formula": formula} for formula in formulas[1:])
-    return [first, *(again(own, ChainMap(dict(scope)), one) for one in changes)]
+    own: Any = first.call  # with the seed
+    more = [updated_in_comparison(formulas[0], formula) for formula in formulas[1:]]
+    return [first, *(replace(own, formula=one).run(scope) for one in more)]

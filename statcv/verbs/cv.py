@@ -18,7 +18,7 @@ from statcv.models import tuning
 from statcv.models.imputation import imputing
 from statcv.models.likelihood import Bernoulli, Gaussian, Hazards
 from statcv.models.selection import Selection, selecting
-from statcv.models.thresholds import with_threshold
+from statcv.models.thresholds import refuse_beyond, with_threshold
 from statcv.results.call import choose_metrics, with_warnings
 from statcv.results.result import CVResult
 from statcv.results.wording.bias_warning import warn_of_bias, warn_of_longer_times
@@ -84,6 +84,7 @@ def cv(
         Imputation of missing covariates in every training set, by
         :class:`~statcv.models.Mice` or :class:`~statcv.models.Median`; held-out records
         are imputed without their outcome. The final model imputes new records likewise.
+        Only ``"median"`` goes with ``tune=``, ``select=`` or a rule of ``threshold=``.
     select : {"backward", "forward", "both"} or selection, optional
         Choice of the formula's terms by AIC in every training set, as by R's ``step``:
         for regressions without a penalty, logistic, linear, Cox, of counts and of
@@ -269,7 +270,10 @@ class CVCall(Printed):
         refuse_unknown("cv", unknown, CV_NAMES)
         new = dict(changes)
         if isinstance(new.get("formula"), str):
-            new["formula"] = formulas.updated_formula(formula.text, new["formula"])
+            outcome = formula.outcome_columns
+            new["formula"] = formulas.updated_formula(
+                formula.text, new["formula"], outcome
+            )
         return replace(self, **new).run(ChainMap(scope, dict(formula.functions)))
 
     def with_mean_model(self) -> CVCall:
@@ -403,6 +407,8 @@ class CVCall(Printed):
             learner = tuning.tuned_model(tune, learner, outcome, plan)
         tuned = learner
         learner, threshold = with_threshold(learner, self.threshold, outcome.kind)
+        if likelihood is not None:
+            refuse_beyond(threshold)  # before the fits
         if self.impute is not None:
             learner = imputing(self.impute, learner, design)
         omitted, setup = None, engine.Setup(design, plan, learner, seed, weights)
@@ -417,6 +423,8 @@ class CVCall(Printed):
         how: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.progress}
         how |= {"checkpoint": self.checkpoint, "omitted": omitted}
         held = engine.run(design, plan, learner, seed=seed, weights=weights, **how)
+        if held.probabilities:
+            refuse_beyond(threshold)
         if not held.separated.any():
             _warn_of_few_events(design, tuned)
         in_pairs = plan.fits.holds_out_pairs
@@ -443,11 +451,13 @@ CV_NAMES = tuple(field.name for field in fields(CVCall))
 
 
 def _check_weights(weights: object, plan: FoldPlan, design: Design) -> None:
-    """Refuse weights with rebalanced training sets if the outcome is continuous."""
+    """Refuse weights with rebalanced training sets if the outcome has no classes."""
     if weights is not None and plan.rebalanced and not design.outcome.levels:
+        of_times = design.outcome.kind == "survival"
         raise errors.SchemeError(
-            "weights= cannot be combined with rebalancing for a continuous outcome, "
-            "because the weighted training means would differ; use a scheme without "
+            "weights= cannot be combined with rebalancing for "
+            f"{'times to an event' if of_times else 'a continuous outcome'}, because "
+            "the weighted training means would differ; use a scheme without "
             "rebalancing."
         )
 
@@ -504,10 +514,11 @@ def _warn_of_dependence(design: Design, model: models.Model) -> None:
             errors.CollinearityWarning,
         )
     if clauses := formulas.dependent_columns(design):
-        why, of_times = formulas.in_words(clauses), design.outcome.kind == "survival"
+        ridge = f", or penalise, as {type(model).__name__}(C=1.0) does"
+        why = formulas.in_words(clauses)
         errors.warn(
             f"{model.label} cannot determine all coefficients: {why}. "
-            "Those given are one of many equivalent solutions; omit such columns, or "
-            f"penalise, as {'Cox' if of_times else 'Logit'}(C=1.0) does.",
+            "Those given are one of many equivalent solutions; omit such columns"
+            f"{ridge * hasattr(model, 'C')}.",
             errors.CollinearityWarning,
         )

@@ -16,7 +16,7 @@ from statcv.engine import Held
 from statcv.folds import FoldPlan
 from statcv.metrics.classification.classwise import MAX_OUTSIDE, without_noise
 from statcv.models import Capabilities, Fit, TrainingSet
-from statcv.models.thresholds import with_threshold
+from statcv.models.thresholds import refuse_beyond, with_threshold
 from statcv.words import plural
 
 Floats = NDArray[np.float64]
@@ -213,11 +213,8 @@ def threshold_of(given: Any, design: formula.Design, held: Held) -> float | None
             "training records, which predictions from other software do not have."
         )
     threshold = with_threshold(OtherSoftware(), given, design.outcome.kind)[1]
-    if threshold is not None and held.probabilities and not 0 <= threshold <= 1:
-        raise errors.ArgumentError(
-            f"threshold={given!r} does not lie between 0 and 1, as the predicted "
-            "probabilities do; a threshold of 20% is threshold=0.2."
-        )
+    if held.probabilities:
+        refuse_beyond(threshold)
     return threshold
 
 

@@ -317,7 +317,7 @@ def test_many_columns_that_are_not_finite_are_named():
     X = np.random.default_rng(3).normal(size=(30, 80))
     data = pd.DataFrame(X, columns=[f"x{j}" for j in range(80)])
     data.loc[4, "x70"] = np.inf
-    with pytest.raises(DataError, match="column 'x70' has 1 infinite values"):
+    with pytest.raises(DataError, match="column 'x70' has 1 infinite value "):
         make_design("x0 ~ .", data, scope={})
 
 

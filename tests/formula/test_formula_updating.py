@@ -74,8 +74,22 @@ def test_the_formula_is_not_simplified_if_its_meaning_would_change(old, new, mad
 
 def test_a_dot_for_all_other_columns_is_kept():
     assert updated_formula("y ~ .", ". ~ . - x") == "y ~ . - x"
-    assert updated_formula("y ~ a", "y ~ .") == "y ~ ."
+    assert updated_formula("y ~ .", "z ~ .", ["y"]) == "z ~ . - y"
+    assert updated_formula("y ~ .", "log(y) ~ .", ["y"]) == "log(y) ~ ."
     assert updated_formula("y ~ a", "z ~ a + b") == "z ~ a + b"
+
+
+def test_a_dot_beside_an_outcome_stands_for_the_old_terms():
+    df = scv.load_data("spector")
+    res = scv.cv("GRADE ~ GPA", df, k=3, seed=1)
+    assert res.update("GRADE ~ . + PSI").design.formula.text == "GRADE ~ GPA + PSI"
+    assert res.update("PSI ~ .").design.formula.text == "PSI ~ GPA"
+    whole = scv.cv("GRADE ~ .", df, k=3, seed=1).update("PSI ~ .")
+    assert whole.design.names == ("Intercept", "GPA", "TUCE")  # not the old outcome
+    with pytest.raises(scv.StatcvError, match="for all columns"):
+        res.update("GRADE ~ .")
+    both = scv.compare(one="GRADE ~ GPA", every="GRADE ~ .", data=df, k=3, seed=1)
+    assert both.results["every"].design.names == ("Intercept", "GPA", "TUCE", "PSI")
 
 
 def test_signs_in_quotes_are_names():

@@ -153,13 +153,15 @@ def test_counts_of_0_and_1_are_counts():
     assert res.chosen_metrics[0].name == "poisson_deviance"
 
 
-def test_without_overdispersion_theta_is_infinite_and_the_fit_is_poissons():
+def test_without_overdispersion_theta_is_infinite_and_the_fit_is_poissons(tmp_path):
     data = simulated(60).assign(y=lambda d: np.round(d["days"] / 20))
     both = [
         scv.cv("y ~ x", data, exposure="days", model=m, seed=1, k=4)
         for m in ("poisson", "negbin")
     ]
     assert np.isinf(both[1].held.coefficients["theta"]).all()
+    assert "∞" in str(both[1].summary())  # without a warning of NumPy
+    both[1].report(tmp_path / "report.html")
     np.testing.assert_allclose(
         both[0].predictions["predicted"], both[1].predictions["predicted"], rtol=1e-9
     )

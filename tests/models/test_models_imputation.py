@@ -19,6 +19,7 @@ from statcv.errors import (
     ConvergenceWarning,
     DataError,
     ModelError,
+    StatcvWarning,
 )
 from statcv.formula import make_design
 from statcv.models.imputation import Completed, Median, Mice
@@ -290,6 +291,52 @@ def test_what_cannot_be_imputed_is_refused(gaps, changes, made, error, words):
         scv.cv(
             "z ~ a + b + c + g" if "threshold" not in made else "y ~ a", frame, **made
         )
+
+
+@pytest.mark.filterwarnings("ignore:distributional bias")
+@pytest.mark.parametrize(
+    "made",
+    [
+        {"select": "backward"},
+        {"model": scv.models.Logit(C=1.0), "tune": {"C": [0.01, 1]}},
+        {"threshold": "youden"},
+    ],
+)
+def test_choices_are_made_after_medians_of_each_training_set(gaps, made):
+    res = scv.cv("y ~ a + b + c", gaps, impute="median", k=3, seed=1, **made)
+    found = res.predictions.sort_values("row")["predicted"].to_numpy()
+    for number in range(3):
+        test = res.plan.fits.held_out_by(number)
+        training = gaps.drop(index=gaps.index[test])
+        middle = training[["a", "b", "c"]].median()
+        alone = scv.cv("y ~ a + b + c", training.fillna(middle), k=2, seed=1, **made)
+        expected = alone.final.predict(gaps.iloc[test].fillna(middle))
+        assert_allclose(found[test], expected, atol=1e-12)
+    if "tune" in made:
+        assert len(res.tuned) == 3
+    with pytest.raises(ModelError, match="one completion by impute='median'"):
+        res.update(impute=FEW)
+
+
+@pytest.mark.filterwarnings("ignore:.*converged")
+def test_a_cox_regression_with_imputed_values_has_an_equation(gaps):
+    event = gaps.assign(e=(np.arange(N) % 3 > 0).astype(int))
+    whole = event.dropna()
+    made = {"horizon": [1.0, 2.0], "k": 3, "seed": 1}
+    for imputer in ("median", Median(indicators=True), FEW):
+        res = scv.cv("Surv(time, e) ~ a + b", event, impute=imputer, **made)
+        equation, told = res.final.equation(), res.final.predict(whole)
+        # the mean risk of several imputations is not that of their mean hazard
+        near = 5e-3 if imputer is FEW else 1e-10
+        assert_allclose(equation.predict(whole), told, atol=near)
+        assert_allclose(equation.predict(whole)[:, 0], told.iloc[:, 0], atol=1e-10)
+    with pytest.warns(StatcvWarning, match="values were imputed; pool"):
+        res.tidy()
+    chosen = res.update(
+        "z ~ a + b", impute=None, select="backward", data=whole, horizon=None
+    )
+    with pytest.warns(StatcvWarning, match="terms were chosen on the same records"):
+        chosen.tidy()
 
 
 def test_the_summary_says_how_records_were_imputed(gaps):

@@ -264,6 +264,58 @@ def test_a_model_is_validated_in_other_records_in_the_same_order():
     assert other.estimate("rps").value == found.estimate("rps").value
     with pytest.raises(scv.errors.StatcvError, match="has the value 'none'"):
         res.final.validate(new.assign(stage="none"))
+
+
+def test_the_equation_has_the_slopes_of_polr_and_minus_its_cut_points(tmp_path):
+    res = scv.cv("stage ~ x + z + g", CASES, model=MODEL, scheme="fold", seed=1)
+    equation = res.final.equation()
+    constants = [parts[0].coefficient for parts in equation.parts]
+    slopes = [part.coefficient for part in equation.parts[0][1:]]
+    np.testing.assert_allclose(
+        [*constants, *slopes], res.final.coefficients, atol=1e-12
+    )
+    said = str(equation)
+    assert "logit P(stage >= 2) =" in said
+    assert "R's polr()" in said
+    assert said.count("+ score") == 3
+    assert said.count("[g = ") == len(slopes) - 2
+    predicted = res.final.predict(CASES)
+    res.final.save(tmp_path / "model.json")
+    read = scv.load_model(tmp_path / "model.json")
+    np.testing.assert_allclose(read.predict(CASES), predicted, atol=1e-12)
+    code = {}
+    exec(equation.to_python(), code)
+    record = code["predict"](CASES.iloc[3].to_dict())
+    np.testing.assert_allclose(list(record.values()), predicted.iloc[3], atol=1e-12)
+    validated = read.validate(CASES).metrics()["estimate"]
+    np.testing.assert_allclose(
+        validated, res.final.validate(CASES).metrics()["estimate"]
+    )
+    for refused in (res.final.nomogram, lambda: res.final.update(CASES)):
+        with pytest.raises(
+            scv.errors.StatcvError, match=r"two classes|several classes"
+        ):
+            refused()
+
+
+def test_columns_of_a_spline_are_not_named_after_classes():
+    res = scv.cv("stage ~ poly(x, 2)", simulated(80), model=MODEL, seed=1)
+    assert res.coefficients.columns[-4:].tolist() == [
+        "Intercept[>=moderate]",
+        "Intercept[>=severe]",
+        "poly(x, 2)[0]",
+        "poly(x, 2)[1]",
+    ]
+    predicted = res.final.predict(simulated(80))
+    np.testing.assert_allclose(
+        res.final.equation().predict(simulated(80)), predicted, atol=1e-12
+    )
+
+
+def test_other_ordered_models_have_no_equation():
+    from statsmodels.miscmodels.ordinal_model import OrderedModel
+
+    res = scv.cv("stage ~ x", simulated(80), model=OrderedModel, k=3, seed=1)
     with pytest.raises(EquationError, match="no coefficients that make an equation"):
         res.final.equation()
 

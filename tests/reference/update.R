@@ -24,7 +24,9 @@ cases <- rbind(
   c("y ~ a - b", ". ~ b + ."),
   c("y ~ log(a) + b", ". ~ . - log(a)"),
   c("y ~ a", ". ~ .:x + ."),
-  c("y ~ a", "x ~ b")
+  c("y ~ a", "x ~ b"),
+  c("y ~ a", "x ~ ."),
+  c("y ~ a + b", "y ~ . + x - a")
 )
 tidy <- function(case) {
   made <- update(as.formula(case[1]), as.formula(case[2]))

@@ -49,6 +49,12 @@ def test_against_values_worked_out_by_hand(data: pd.DataFrame) -> None:
     assert table.caption == "Characteristics of 6 records, by ill."
 
 
+def test_a_column_without_values_says_so(data: pd.DataFrame) -> None:
+    rows = shown(scv.table1(data.assign(crp=np.nan, drug=None), by="ill"))
+    lost = ["6 (100%)", "3 (100%)", "3 (100%)"]
+    assert rows["crp, missing, n (%)"] == rows["drug, missing, n (%)"] == lost
+
+
 def test_mean_or_median_and_decimals_can_be_chosen(data: pd.DataFrame) -> None:
     rows = shown(scv.table1(data, columns=["age", "days"], median=["age"], digits=2))
     assert rows["age, median (IQR)"] == ["60.00 (50.00 to 70.00)"]

@@ -65,6 +65,38 @@ def test_tidy_has_the_numbers_of_statsmodels(data, formula, fit, family):
     assert (table["fold.min"] <= table["fold.max"]).all()
 
 
+@pytest.mark.filterwarnings("ignore::statcv.errors.CollinearityWarning")
+@pytest.mark.parametrize(
+    ("formula", "model"),
+    [
+        ("y ~ x + z", None),
+        ("c ~ x + z", None),
+        ("n ~ x + z", "poisson"),
+        ("k ~ x + z", None),
+        ("n ~ x + z", "proportional_odds"),
+        ("Surv(exp(c), y) ~ x + z", None),
+    ],
+)
+def test_only_coefficients_that_are_not_identified_have_no_standard_error(
+    data, formula, model
+):
+    """Those of R's summary() of the model without the columns, which are NA there."""
+    more = data.assign(twice=2 * data["x"], always=7.0, n=data["n"].clip(upper=3))
+    whole = scv.cv(formula, more, model=model, k=4, seed=1).tidy().set_index("term")
+    for added, lost in (("twice", ["x", "twice"]), ("always", ["Intercept", "always"])):
+        res = scv.cv(f"{formula} + {added}", more, model=model, k=4, seed=1)
+        with pytest.warns(StatcvWarning, match="constant, or determined by others"):
+            table = res.tidy().set_index("term")
+        gone = table.index.str.replace(r"\[.*", "", regex=True).isin(lost)
+        assert table.loc[gone, "std.error"].isna().all()
+        same = table[~gone]
+        assert len(same) > 0
+        assert same["std.error"].notna().all()
+        columns = ["estimate", "std.error", "p.value"]
+        expected = whole.loc[same.index, columns]
+        np.testing.assert_allclose(same[columns], expected, rtol=1e-4)
+
+
 def test_tidy_of_several_classes(data):
     codes = data.assign(k=data["k"].astype("category").cat.codes)
     other = smf.mnlogit("k ~ x + z", codes).fit(disp=0)

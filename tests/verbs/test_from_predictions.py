@@ -126,6 +126,12 @@ def test_what_needs_refits_says_so(made_here):
     test = read.test()
     own = made_here.test(method="corrected_influence")
     assert test.p_value == pytest.approx(own.p_value)
+    for unused in (
+        lambda: read.test(n_permutations=9),
+        lambda: made_here.test(method="t", n_permutations=9),
+    ):
+        with pytest.raises(ArgumentError, match="n_permutations=9 has no effect"):
+            unused()
 
 
 @pytest.mark.parametrize("more", [{}, {"fold": "fold"}, {"cluster": "fold"}])

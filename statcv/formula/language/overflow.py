@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import DataError
 from statcv.formula.frame import shown_label
+from statcv.words import plural
 
 if TYPE_CHECKING:
     from statcv.formula.design import Design
@@ -23,12 +24,13 @@ SMALLEST = float(np.finfo(float).tiny) ** 0.25  # smaller values lose fourth pow
 
 def refuse_infinite(columns: Mapping[str, pd.Series[Any]]) -> None:
     """Check that no column has an infinite value."""
+    word = "infinite value"
     for name, column in columns.items():
         if column.dtype.kind == "f":
             infinite = np.isinf(column.to_numpy())
             if infinite.any():
                 raise DataError(
-                    f"column {name!r} has {int(infinite.sum())} infinite values "
+                    f"column {name!r} has {plural(int(infinite.sum()), word)} "
                     f"(first in row {shown_label(column.index[infinite][0])})."
                 )
 

@@ -269,6 +269,8 @@ def _unreadable(error: Exception) -> FormulaError:
     message, *place = str(error).replace(DOT, ".").splitlines()
     if any("::" in line for line in place):
         message += "; functions are written without their package of R"
+    if any("$" in line for line in place):
+        message += "; columns are written without their data frame"
     return FormulaError("\n".join([f"cannot read the formula: {message}", *place]))
 
 

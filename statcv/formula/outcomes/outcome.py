@@ -98,12 +98,14 @@ class Outcome(Printed):
         >>> stage.named(["age[1]", "C(site)[T.2][2]"])
         ('age[mid]', 'C(site)[T.2][high]')
         """
+        names = tuple(coefficients)
+        if self.kind != "multiclass":
+            return names
+        # beside cut points, [1] is not that of a class but of a column, as of a spline
+        sign = ">=" * any("[>=" in name for name in names)
         labels = enumerate(map(str, self.levels))
-        ends = {f"{code}]": f"{label}]" for code, label in labels if str(code) != label}
-        ends |= {f">={code}": f">={label}" for code, label in ends.items()}
-        if self.kind != "multiclass" or not ends:
-            return tuple(coefficients)
-        parts = ((name, name.rpartition("[")) for name in coefficients)
+        ends = {f"{sign}{code}]": f"{sign}{label}]" for code, label in labels}
+        parts = ((name, name.rpartition("[")) for name in names)
         return tuple(
             f"{stem}[{ends[code]}" if code in ends else name
             for name, (stem, _, code) in parts
@@ -220,7 +222,8 @@ def make_outcome(
         raise OutcomeError(f"the outcome {name!r} is a date; a model needs a number.")
     if array.dtype.kind == "f" and np.isinf(array).any():
         count = int(np.isinf(array).sum())
-        raise DataError(f"the outcome {name!r} has {count} infinite values.")
+        infinite = plural(count, "infinite value")
+        raise DataError(f"the outcome {name!r} has {infinite}.")
     distinct = np.unique(array)
     told = classes or ordered or set(distinct.tolist()) <= {0, 1}
     if told or len(distinct) == 2:

@@ -158,11 +158,13 @@ def imputing(impute: object, model: Model, design: Design) -> Model:
         If ``impute`` is unknown, or the model chooses something in every training set.
     """
     imputer = find_imputer(impute)
-    if hasattr(model, "model") or model.capabilities.follows_held_out:
+    chooses = hasattr(model, "model")
+    if model.capabilities.follows_held_out or (chooses and imputer != Median()):
         raise ModelError(
-            "impute= cannot be combined with tune=, select=, a rule of threshold= or "
-            f"learning curves: {model.label} would choose something else in each "
-            "completion of a training set."
+            f"impute={imputer!r} cannot be combined with tune=, select=, a rule of "
+            f"threshold= or learning curves: {model.label} would choose something else "
+            "in each completion of a training set, or among indicators. There is one "
+            "completion by impute='median', which learning curves alone exclude."
         )
     return Imputed(model, imputer) if design.absent else model
 

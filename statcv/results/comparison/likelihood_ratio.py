@@ -13,7 +13,9 @@ import numpy as np
 
 from statcv.inference.paired.nested import nesting
 from statcv.models.batched import strata_shares
+from statcv.models.imputation import Imputed
 from statcv.models.likelihood import Bernoulli, CumulativeLogit, Gaussian, Hazards
+from statcv.models.selection import selection_in
 from statcv.results.refittable import Refittable
 from statcv.tables import wrapped
 from statcv.words import p_in_words
@@ -102,6 +104,10 @@ def why_no_likelihood(result: Refittable) -> str:
 
     The text is empty if it does, without a penalty.
     """
+    if isinstance(result.learner, Imputed):
+        return "values were imputed; pool() of imputed data sets has standard errors"
+    if selection_in(result.learner) is not None:
+        return "the terms were chosen on the same records"
     sensitivity = result.scores.sensitivity
     if _likelihood(result) is None or sensitivity is None:
         return f"{result.learner.label} does not maximise a likelihood that is known"

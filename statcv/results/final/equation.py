@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,16 @@ from numpy.typing import NDArray
 from statcv.arguments import is_whole
 from statcv.errors import ArgumentError, EquationError, PrecisionWarning, warn
 from statcv.formula import Design
-from statcv.models import Cox, Logit, Model, Updating, counted, needs_order
-from statcv.models.likelihood import Generalized
+from statcv.models import (
+    Cox,
+    Logit,
+    Model,
+    ProportionalOdds,
+    Updating,
+    counted,
+    needs_order,
+)
+from statcv.models.likelihood import CumulativeLogit, Generalized
 from statcv.models.selection import Selection
 from statcv.numeric.logistic import expit, softmax
 from statcv.numeric.survival import events_of
@@ -79,12 +88,12 @@ class Equation:
     ----------
     outcome : str
         The outcome.
-    kind : {"binary", "multiclass", "continuous", "count", "survival"}
+    kind : {"binary", "multiclass", "ordered", "continuous", "count", "survival"}
     levels : tuple
         The classes, the positive one second if there are two.
     parts : tuple of tuple of Part
         The linear predictor of the positive class or of the number, or one for each
-        class.
+        class; of ordered classes, one for each but the first, of it or a higher one.
     digits : int
         Significant digits of what is printed.
     baseline : tuple of (float, float)
@@ -135,7 +144,7 @@ class Equation:
         """What the predictions are called, if they have several columns."""
         if self.kind == "survival":
             return "linear", *(f"risk_{horizon:g}" for horizon, _ in self.baseline)
-        return self.levels if self.kind == "multiclass" else ()
+        return self.levels if self.kind in ("multiclass", "ordered") else ()
 
     def linear(self, frame: pd.DataFrame) -> Floats:
         """Return the linear predictors, shape (n, predictors)."""
@@ -158,13 +167,16 @@ class Equation:
             return [*linear, *(risk_of(linear[0], start) for _, start in self.baseline)]
         made: list[Expression] = []
         for own in linear:
-            others = [one for one in linear if one != own]
+            others = [one for one in linear if one != own and self.kind != "ordered"]
             gaps: list[Expression] = [Call("subtract", (own, one)) for one in others]
             total: Expression = Number(1.0)
             for gap in gaps or [own]:
                 odds = Call("exp", (Call("negative", (limited(gap),)),))
                 total = Call("add", (total, odds))
             made.append(Call("divide", (Number(1.0), total)))
+        if self.kind == "ordered":  # differences of the probabilities of it or more
+            shares = pairwise([Number(1.0), *made, Number(0.0)])
+            return [Call("subtract", both) for both in shares]
         return made
 
     def predict(self, data: pd.DataFrame) -> Floats:
@@ -184,6 +196,8 @@ class Equation:
         eta = self.linear(data)
         if self.kind == "multiclass":
             return softmax(eta)
+        if self.kind == "ordered":
+            return CumulativeLogit().mean(eta)
         if self.kind == "survival":
             with np.errstate(over="ignore"):
                 ratio = np.exp(eta)
@@ -258,14 +272,16 @@ def equation_of(
     # a coefficient that moves no prediction is the rounding of 0
     reach = np.abs(design.matrix).max(axis=0, initial=0.0) / _unit(design)
 
-    def value(name: str, size: float) -> float:
-        found = float(coefficients.get(name, 0.0))
+    def value(name: str, end: str, size: float) -> float:
+        found = float(coefficients.get(f"{name}{end}", coefficients.get(name, 0.0)))
         return found if abs(found) * size > ROUNDING else 0.0
 
     ends = [f"[{level}]" for level in outcome.levels] if several else [""]
+    if kind == "ordered":  # cut points by class, and slopes that all have
+        ends = [f"[>={level}]" for level in outcome.levels[1:]]
     predictors = [
         [
-            Part(name, value(name + end, size), own)
+            Part(name, value(name, end, size), own)
             for name, own, size in zip(design.names, factors, reach, strict=True)
         ]
         for end in ends
@@ -356,13 +372,17 @@ def _merged(design: Design, parts: Sequence[Part]) -> Iterator[Part]:
 
 def is_regression(model: Model | None) -> bool:
     """Return whether coefficients make the linear predictor of a model."""
-    if any(map(needs_order, models_in(model))):  # several probabilities have one
-        return False
+    if any(map(needs_order, models_in(model))):  # others have no cut points by name
+        return _has_proportional_odds(model)
     known = (Cox, Logit, Selection, Updating)
     return any(
         isinstance(one, known) or one.capabilities.likelihood is not None
         for one in models_in(model)
     )
+
+
+def _has_proportional_odds(model: Model | None) -> bool:
+    return any(isinstance(one, ProportionalOdds) for one in models_in(model))
 
 
 def models_in(model: Model | None) -> Iterator[Model]:
@@ -388,6 +408,8 @@ def kind_of(design: Design, model: Model | None) -> str:
                 f"its link is {link}. The model still predicts by predict(new)."
             )
         return "count"
+    if _has_proportional_odds(model):
+        return "ordered"
     return "count" if design.outcome.distribution else kind
 
 

@@ -83,9 +83,10 @@ class HandedOver:
         known = self.equation()
         horizons = tuple(at for at, _ in known.baseline)
         counts, none = "counts" * (known.kind == "count"), np.empty(0)
-        return Outcome(
-            known.outcome, known.kind, none, known.levels, (), horizons, counts
-        )
+        ordered = known.kind == "ordered"
+        kind = "multiclass" if ordered else known.kind
+        made = Outcome(known.outcome, kind, none, known.levels, (), horizons, counts)
+        return replace(made, ordered=ordered)
 
     def _terms(self) -> tuple[Equation, Callable[[Sequence[float]], Equation]]:
         """Return the equation with a part for each coefficient that can be refitted.
@@ -446,8 +447,8 @@ def _check_coding(levels: Sequence[Any], values: pd.Series[Any]) -> None:
         named, new = values.name, joined(list(map(shown_label, levels)))
         raise errors.DataError(
             f"the outcome {named!r} has the value {odd[0]!r} in the new data, and "
-            f"the model knows {new}; recode it, for example by "
-            f"new[{named!r}].map({{{odd[0]!r}: {shown_label(levels[-1])}, ...}})."
+            f"the model knows {new}; recode it by new[{named!r}].map({{{odd[0]!r}: "
+            f"..., ...}}), with one of these for each value."
         )
 
 

@@ -196,6 +196,7 @@ def _described(equation: Equation) -> str:
         "count": "The expected {0}",
         "binary": "The probability that {0} is {1}",
         "multiclass": "The probability of each class of {0}",
+        "ordered": "The probability of each class of {0}",
         "survival": "The linear predictor of {0}"
         + " and the risk by each horizon" * bool(equation.baseline),
     }[equation.kind]
@@ -303,6 +304,7 @@ def as_python(level: Any) -> Any:
 Term = tuple[float, str]  # a number, and what it multiplies; nothing stands for 1
 Block = tuple[str, list[Term]]  # what is defined, and the terms whose sum it is
 
+ORDERED = "The score is that of R's polr(), whose cut points are minus these constants."
 SOFTMAX = "P(class) is exp(its score) / the sum of exp(score) over all classes."
 BEYOND = "(u)+ is u where u is above 0, and 0 elsewhere."
 
@@ -346,10 +348,18 @@ class _Writer:
     def blocks(self, equation: Equation) -> Iterator[Block]:
         """Yield each linear predictor, and then each function."""
         text, few = self.language.text, equation.rounded(equation.digits)
-        levels = equation.levels[1:] if equation.kind == "binary" else equation.levels
-        for level, parts in zip(levels or [""], few.parts, strict=True):
+        first = few.kind in ("binary", "ordered")  # the first class has no predictor
+        score = self.language.spell("score")
+        shared: list[Part] = []
+        for level, parts in zip(few.levels[first:] or [""], few.parts, strict=True):
             head = self.language.spell(few.kind, text(few.outcome), text(str(level)))
-            yield head, [self._term(part, few.digits) for part in parts]
+            if few.kind == "ordered":
+                shared = [part for part in parts if part.factors]
+            own = [part for part in parts if part not in shared]
+            terms = [self._term(part, few.digits) for part in own]
+            yield head, [*terms, *[(1.0, score)][: len(shared)]]
+        if shared:
+            yield score, [self._term(part, few.digits) for part in shared]
         for name, one in self.functions.items():
             found = self._coding(one) if isinstance(one, Levels) else self._spline(one)
             yield name, [term for term in found if term[0]] or [(0.0, "")]
@@ -427,6 +437,7 @@ class _Writer:
         beyond = any(k and d for one in splines for _, k, d in one.jumps)
         notes = [f"{risk} = {value}" for risk, value in self.risks(equation)]
         notes += [SOFTMAX] if equation.kind == "multiclass" else []
+        notes += [ORDERED] if equation.kind == "ordered" else []
         return [*notes, BEYOND] if beyond else notes
 
 

@@ -170,7 +170,16 @@ class FullModel(HandedOver):
             return []
         mean = design.matrix.mean(axis=0)
         slopes = [coefficients.get(name, 0.0) for name in design.names]
-        predicted = self._fit.predict(mean[None])[0].tolist()
+        own, fits = getattr(self._fit, "function", None), [self._fit]
+        row = mean[None]
+        if isinstance(own, ImputedFits):  # an indicator is 0 where nothing is missing
+            fits = own.fits
+            row = np.pad(row, [(0, 0), (0, len(own.made.names(())))])
+        linear, *risks = np.transpose([fit.predict(row)[0] for fit in fits])
+        # as coefficients are means over imputations, so are logarithms of hazards
+        with np.errstate(divide="ignore"):
+            hazards = [np.log(-np.log1p(-risk)).mean() for risk in risks]
+        predicted = [float(linear.mean()), *(-np.expm1(-np.exp(hazards))).tolist()]
         constant = predicted[0] - float(mean @ slopes)
         return [constant, *hazards_at_zero(predicted)]
 

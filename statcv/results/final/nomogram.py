@@ -59,7 +59,7 @@ def nomogram_of(
     equation: Equation, known: Values, values: Values | None, at: Any
 ) -> Table:
     """Return the points of the values of each predictor, and what totals mean."""
-    if equation.kind == "multiclass":
+    if equation.kind in ("multiclass", "ordered"):
         raise EquationError("a nomogram is of two classes, or a continuous outcome.")
     if at is not None and equation.kind == "continuous":
         raise ArgumentError("at= has risks, of which a continuous outcome has none.")

@@ -41,7 +41,7 @@ OF_EQUATION = "Predictions by the equation of a model"
 FORMAT = "statcv equation, version 1"
 # what reading a file raises that is not one of a saved model
 DAMAGED = (LookupError, ValueError, TypeError, AttributeError, RecursionError)
-KINDS = ("binary", "continuous", "count", "multiclass", "survival")
+KINDS = ("binary", "continuous", "count", "multiclass", "ordered", "survival")
 CLASSES: Mapping[str, type] = {
     kind.__name__.lower(): kind
     for kind in (Equation, Part, Number, Column, Call, Levels, Spline)

@@ -169,7 +169,9 @@ def _coefficients(
 
     Those of the final model are among them if it is fitted at little cost.
     """
-    table = over.agg(["mean", "std", "min", "max"]).T.rename(columns={"std": "sd"})
+    with np.errstate(invalid="ignore"):  # theta of counts may be infinite
+        table = over.agg(["mean", "std", "min", "max"]).T
+    table = table.rename(columns={"std": "sd"})
     final, why = _final(result)
     if final is not None:
         table.insert(0, "final", final.reindex(table.index))
