@@ -230,10 +230,8 @@ class Contrasts(Printed):
         caveats += undefined_caveats(both)
         if self.metric.rank and self.how in ("pooled", AVERAGED):
             caveats.append(pooling_caveat(a, b))
-        choosing = [r.scores for r in (a, b) if chooses_terms(r.learner)]
-        alike = any(shared_training(one) > NEARLY_TWICE for one in choosing)
-        both_have = {*a.design.names} & {*b.design.names} - {"Intercept"}
-        if alike and both_have and self.method.name in BY_INFLUENCE:
+        influential = self.method.name in BY_INFLUENCE and self.method.name != VARIED
+        if influential and self._choice(first, second) > NEARLY_TWICE:
             caveats.append(CHOSEN_ALIKE)
         refits = [r.learner.capabilities.refits for r in self.results.values()]
         if against_null(self.results, self.reference) and all(refits):
@@ -295,9 +293,13 @@ class Contrasts(Printed):
 
     def _by_influence(self, first: str, second: str, difference: float) -> PairedTest:
         units = self.records.units(first, second)
+        # with all their terms two models would vary alike, whatever is chosen; ranks
+        # within a few folds differ as much by the choices of these folds
+        enough = NEARLY_TWICE if self.metric.rank else 0.0
+        as_chosen = self._choice(first, second) > enough
         both = []
         for name in (first, second):
-            found = self._influences(name, units)
+            found = self._influences(name, units, as_chosen)
             if isinstance(found, str):
                 return PairedTest.unavailable(difference, f"{found} for {name}")
             both.append(found)
@@ -350,14 +352,30 @@ class Contrasts(Printed):
         a, b = (self.estimates[name].value for name in (first, second))
         return min(b, without) - min(a, without)
 
-    def _influences(self, name: str, units: NDArray[np.intp]) -> Influences | str:
+    def _choice(self, first: str, second: str) -> float:
+        """Return how alike the training sets are that choose terms which both have.
+
+        It is the factor by which folds vary more as they share training records, and 0
+        if neither result chooses among terms of the other.
+        """
+        a, b = self.results[first], self.results[second]
+        chosen = [one.scores for one in (a, b) if chooses_terms(one.learner)]
+        apart = {*a.design.names}.isdisjoint({*b.design.names} - {"Intercept"})
+        return 0.0 if apart else max(map(shared_training, chosen), default=0.0)
+
+    def _influences(
+        self, name: str, units: NDArray[np.intp], as_chosen: bool
+    ) -> Influences | str:
         """Return the influences of the records on the pooled metric of a result.
 
-        Records are weighted alike for both results, by their numbered units.
+        Records are weighted alike for both results, by their numbered units; terms that
+        are not chosen do not vary ``as_chosen``.
         """
-        of_fits = self.method.name == VARIED
+        of_fits, scores = self.method.name == VARIED, self.records.scores[name]
+        if as_chosen and scores.sensitivity is not None:
+            scores = replace(scores, sensitivity=scores.sensitivity.as_chosen)
         found = influences_on(
-            self.records.scores[name],
+            scores,
             [(self.metric, self.how)],
             of_fits=of_fits,
             unit=units[self.records.numbers(name)],
