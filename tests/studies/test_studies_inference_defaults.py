@@ -156,6 +156,21 @@ def test_tests_and_comparisons_of_choices_keep_their_size():
     assert (compared["covers"] + 2 * compared["covers_se"] >= 0.95).all()
 
 
+def test_all_terms_and_a_selection_are_compared_at_their_level():
+    rows = stored("defaults").query("question == 'chosen' and method == 'default'")
+    near = rows.query("scheme == 'rloocv' and metric == 'auroc'")
+    assert (near["rejects"] <= 0.07).all()
+    assert (near["covers"] >= 0.95).all()
+    assert (near["ratio"] <= 1.3).all()
+    # folds taken as correlated are not enough where all fits share one choice
+    correlated = stored("defaults").query("method == 'corrected_influence'")
+    correlated = correlated.query("question == 'chosen' and scheme == 'rloocv'")
+    assert correlated["rejects"].max() > 0.1
+    losses = rows[rows["metric"] == "brier"]
+    assert losses.query("scheme == 'stratified_kfold'")["covers"].mean() >= 0.92
+    assert (losses["covers"] + 2 * losses["covers_se"] >= 0.92).all()
+
+
 def test_the_default_interval_covers_for_cox_regression():
     table = stored("defaults").query("method == 'default' and data_sets >= 50")
     rows = table[table["model"].isin(["cox", "cox_ridge"])]

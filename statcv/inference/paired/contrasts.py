@@ -230,8 +230,8 @@ class Contrasts(Printed):
         caveats += undefined_caveats(both)
         if self.metric.rank and self.how in ("pooled", AVERAGED):
             caveats.append(pooling_caveat(a, b))
-        influential = self.method.name in BY_INFLUENCE and self.method.name != VARIED
-        if influential and self._choice(first, second) > NEARLY_TWICE:
+        given = self.method.name in BY_INFLUENCE and self.method.name != VARIED
+        if given and self._choice(first, second) > NEARLY_TWICE:
             caveats.append(CHOSEN_ALIKE)
         refits = [r.learner.capabilities.refits for r in self.results.values()]
         if against_null(self.results, self.reference) and all(refits):
@@ -293,13 +293,10 @@ class Contrasts(Printed):
 
     def _by_influence(self, first: str, second: str, difference: float) -> PairedTest:
         units = self.records.units(first, second)
-        # with all their terms two models would vary alike, whatever is chosen; ranks
-        # within a few folds differ as much by the choices of these folds
-        enough = NEARLY_TWICE if self.metric.rank else 0.0
-        as_chosen = self._choice(first, second) > enough
+        choice = self._choice(first, second)
         both = []
         for name in (first, second):
-            found = self._influences(name, units, as_chosen)
+            found = self._influences(name, units, choice)
             if isinstance(found, str):
                 return PairedTest.unavailable(difference, f"{found} for {name}")
             both.append(found)
@@ -364,14 +361,17 @@ class Contrasts(Printed):
         return 0.0 if apart else max(map(shared_training, chosen), default=0.0)
 
     def _influences(
-        self, name: str, units: NDArray[np.intp], as_chosen: bool
+        self, name: str, units: NDArray[np.intp], choice: float
     ) -> Influences | str:
         """Return the influences of the records on the pooled metric of a result.
 
-        Records are weighted alike for both results, by their numbered units; terms that
-        are not chosen do not vary ``as_chosen``.
+        Records are weighted alike for both results, by their numbered units.
         """
         of_fits, scores = self.method.name == VARIED, self.records.scores[name]
+        # with all their terms two models would vary alike, whatever is chosen; ranks
+        # within a few folds differ as much by the choices of these folds
+        alike = choice > NEARLY_TWICE
+        as_chosen = alike or (choice > 0 and not self.metric.rank)
         if as_chosen and scores.sensitivity is not None:
             scores = replace(scores, sensitivity=scores.sensitivity.as_chosen)
         found = influences_on(
@@ -381,10 +381,15 @@ class Contrasts(Printed):
             unit=units[self.records.numbers(name)],
             units=int(units.max()) + 1,
         )[0]
-        if isinstance(found, str) or not of_fits or found.draws is not None:
+        if isinstance(found, str) or not of_fits:
             return found
-        none = Draws.none(int(units.max()) + 1)  # no fit, or the mean's
-        return replace(found, draws=none)
+        # no fit, or the mean's, has draws that do not vary
+        draws = found.draws or Draws.none(int(units.max()) + 1)
+        if (
+            alike
+        ):  # a choice that all fits share is not a smooth function of the records
+            draws = replace(draws, share=1.0)
+        return replace(found, draws=draws)
 
     def _delong(
         self, first: str, second: str, how: str, difference: float

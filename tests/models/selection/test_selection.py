@@ -298,8 +298,9 @@ def test_a_comparison_says_where_the_choice_counts_too_little(data):
     for scheme, told in (("kfold", False), ("loocv", True), ("rloocv", True)):
         full = scv.cv(formula, data, scheme=scheme, seed=1)
         chosen = scv.cv(formula, data, select="backward", scheme=full.plan, seed=1)
-        for test in (None, "corrected_influence"):
-            found = scv.compare(full=full, chosen=chosen, test=test)
+        asked = ("auroc", None), ("brier", None), ("auroc", "corrected_influence")
+        for metric, test in asked:
+            found = scv.compare(full=full, chosen=chosen, metric=metric, test=test)
             caveat = found.differences["caveat"].iloc[0]
             assert (said in caveat) == (told and test is not None)
         given = {"test": "corrected_influence"}
