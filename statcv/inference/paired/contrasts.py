@@ -293,10 +293,16 @@ class Contrasts(Printed):
 
     def _by_influence(self, first: str, second: str, difference: float) -> PairedTest:
         units = self.records.units(first, second)
+        models = [self.results[name].learner for name in (first, second)]
         choice = self._choice(first, second)
+        one_choice = choice > NEARLY_TWICE
+        # with all its terms a selection would vary as the model that has them all does;
+        # ranks within a few folds differ as much by the choices of these folds
+        among_all = choice > 0 and not all(map(chooses_terms, models))
+        as_chosen = one_choice or (among_all and not self.metric.rank)
         both = []
         for name in (first, second):
-            found = self._influences(name, units, choice)
+            found = self._influences(name, units, as_chosen, one_choice)
             if isinstance(found, str):
                 return PairedTest.unavailable(difference, f"{found} for {name}")
             both.append(found)
@@ -304,7 +310,7 @@ class Contrasts(Printed):
             one.renumbered(self.records.numbers(name), units)
             for name, one in zip((first, second), both, strict=True)
         ]
-        inflated, models = 1.0, [self.results[n].learner for n in (first, second)]
+        inflated = 1.0
         varied = self.method.name == VARIED
         # models that share most terms vary alike with them, whatever is chosen
         chosen = varied and any(map(chooses_terms, models))
@@ -361,17 +367,14 @@ class Contrasts(Printed):
         return 0.0 if apart else max(map(shared_training, chosen), default=0.0)
 
     def _influences(
-        self, name: str, units: NDArray[np.intp], choice: float
+        self, name: str, units: NDArray[np.intp], as_chosen: bool, one_choice: bool
     ) -> Influences | str:
         """Return the influences of the records on the pooled metric of a result.
 
-        Records are weighted alike for both results, by their numbered units.
+        Records are weighted alike for both results, by their numbered units. Terms may
+        vary as they are chosen, and all fits may share one choice.
         """
         of_fits, scores = self.method.name == VARIED, self.records.scores[name]
-        # with all their terms two models would vary alike, whatever is chosen; ranks
-        # within a few folds differ as much by the choices of these folds
-        alike = choice > NEARLY_TWICE
-        as_chosen = alike or (choice > 0 and not self.metric.rank)
         if as_chosen and scores.sensitivity is not None:
             scores = replace(scores, sensitivity=scores.sensitivity.as_chosen)
         found = influences_on(
@@ -385,9 +388,7 @@ class Contrasts(Printed):
             return found
         # no fit, or the mean's, has draws that do not vary
         draws = found.draws or Draws.none(int(units.max()) + 1)
-        if (
-            alike
-        ):  # a choice that all fits share is not a smooth function of the records
+        if one_choice:  # it is not a smooth function of the records
             draws = replace(draws, share=1.0)
         return replace(found, draws=draws)
 
