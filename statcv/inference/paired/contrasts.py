@@ -234,10 +234,8 @@ class Contrasts(Printed):
         caveats += undefined_caveats(both)
         if self.metric.rank and self.how in ("pooled", AVERAGED):
             caveats.append(pooling_caveat(a, b))
-        choosing = [r.scores for r in (a, b) if chooses_terms(r.learner)]
-        alike = any(shared_training(one) > NEARLY_TWICE for one in choosing)
-        both_have = {*a.design.names} & {*b.design.names} - {"Intercept"}
-        if alike and both_have and self.method.name in BY_INFLUENCE:
+        given = self.method.name in BY_INFLUENCE and self.method.name != VARIED
+        if given and self._choice(first, second) > NEARLY_TWICE:
             caveats.append(CHOSEN_ALIKE)
         refits = [r.learner.capabilities.refits for r in self.results.values()]
         if self.metric.name in OF_ONE_CLASS and self.method.name == CORRECTED:
@@ -301,9 +299,16 @@ class Contrasts(Printed):
 
     def _by_influence(self, first: str, second: str, difference: float) -> PairedTest:
         units = self.records.units(first, second)
+        models = [self.results[name].learner for name in (first, second)]
+        choice = self._choice(first, second)
+        one_choice = choice > NEARLY_TWICE
+        # with all its terms a selection would vary as the model that has them all does;
+        # ranks within a few folds differ as much by the choices of these folds
+        among_all = choice > 0 and not all(map(chooses_terms, models))
+        as_chosen = one_choice or (among_all and not self.metric.rank)
         both = []
         for name in (first, second):
-            found = self._influences(name, units)
+            found = self._influences(name, units, as_chosen, one_choice)
             if isinstance(found, str):
                 return PairedTest.unavailable(difference, f"{found} for {name}")
             both.append(found)
@@ -311,7 +316,7 @@ class Contrasts(Printed):
             one.renumbered(self.records.numbers(name), units)
             for name, one in zip((first, second), both, strict=True)
         ]
-        inflated, models = 1.0, [self.results[n].learner for n in (first, second)]
+        inflated = 1.0
         varied = self.method.name == VARIED
         # models that share most terms vary alike with them, whatever is chosen
         chosen = varied and any(map(chooses_terms, models))
@@ -356,23 +361,42 @@ class Contrasts(Printed):
         a, b = (self.estimates[name].value for name in (first, second))
         return min(b, without) - min(a, without)
 
-    def _influences(self, name: str, units: NDArray[np.intp]) -> Influences | str:
+    def _choice(self, first: str, second: str) -> float:
+        """Return how alike the training sets are that choose terms which both have.
+
+        It is the factor by which folds vary more as they share training records, and 0
+        if neither result chooses among terms of the other.
+        """
+        a, b = self.results[first], self.results[second]
+        chosen = [one.scores for one in (a, b) if chooses_terms(one.learner)]
+        apart = {*a.design.names}.isdisjoint({*b.design.names} - {"Intercept"})
+        return 0.0 if apart else max(map(shared_training, chosen), default=0.0)
+
+    def _influences(
+        self, name: str, units: NDArray[np.intp], as_chosen: bool, one_choice: bool
+    ) -> Influences | str:
         """Return the influences of the records on the pooled metric of a result.
 
-        Records are weighted alike for both results, by their numbered units.
+        Records are weighted alike for both results, by their numbered units. Terms may
+        vary as they are chosen, and all fits may share one choice.
         """
-        of_fits = self.method.name == VARIED
+        of_fits, scores = self.method.name == VARIED, self.records.scores[name]
+        if as_chosen and scores.sensitivity is not None:
+            scores = replace(scores, sensitivity=scores.sensitivity.as_chosen)
         found = influences_on(
-            self.records.scores[name],
+            scores,
             [(self.metric, self.how)],
             of_fits=of_fits,
             unit=units[self.records.numbers(name)],
             units=int(units.max()) + 1,
         )[0]
-        if isinstance(found, str) or not of_fits or found.draws is not None:
+        if isinstance(found, str) or not of_fits:
             return found
-        none = Draws.none(int(units.max()) + 1)  # no fit, or the mean's
-        return replace(found, draws=none)
+        # no fit, or the mean's, has draws that do not vary
+        draws = found.draws or Draws.none(int(units.max()) + 1)
+        if one_choice:  # it is not a smooth function of the records
+            draws = replace(draws, share=1.0)
+        return replace(found, draws=draws)
 
     def _delong(
         self, first: str, second: str, how: str, difference: float

@@ -15,6 +15,7 @@ from statcv.models.batched import Folds
 from statcv.models.selection import Term
 from statcv.models.selection.search import least_criteria
 from statcv.models.selection.training import Sets
+from statcv.sensitivity import Sensitivity
 
 pytestmark = pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
 
@@ -297,13 +298,37 @@ def test_a_comparison_says_where_the_choice_counts_too_little(data):
     for scheme, told in (("kfold", False), ("loocv", True), ("rloocv", True)):
         full = scv.cv(formula, data, scheme=scheme, seed=1)
         chosen = scv.cv(formula, data, select="backward", scheme=full.plan, seed=1)
-        found = scv.compare(full=full, chosen=chosen)
-        assert (said in found.differences["caveat"].iloc[0]) == told
-        both = scv.compare(full=full, less=full.update(". ~ . - a"))
+        asked = ("auroc", None), ("brier", None), ("auroc", "corrected_influence")
+        for metric, test in asked:
+            found = scv.compare(full=full, chosen=chosen, metric=metric, test=test)
+            caveat = found.differences["caveat"].iloc[0]
+            assert (said in caveat) == (told and test is not None)
+        given = {"test": "corrected_influence"}
+        both = scv.compare(full=full, less=full.update(". ~ . - a"), **given)
         assert said not in both.differences["caveat"].iloc[0]
         others = chosen.update("y ~ e + f")
-        apart = scv.compare(chosen=chosen, others=others)
+        apart = scv.compare(chosen=chosen, others=others, **given)
         assert said not in apart.differences["caveat"].iloc[0]
+
+
+def test_models_that_share_terms_are_compared_with_the_terms_as_chosen(
+    data, monkeypatch
+):
+    formula = "y ~ a + b + c + d + e + f"
+    full = scv.cv(formula, data, scheme="rloocv", repeats=2, seed=1)
+    chosen = scv.cv(formula, data, select="backward", scheme=full.plan, seed=1)
+    often = chosen.selection["frequency"] >= 0.5
+    varied = chosen.scores.sensitivity.as_chosen.reference
+    assert varied.influence.shape[2] == 1 + often.sum() < 7
+    assert full.scores.sensitivity.as_chosen.reference.influence.shape[2] == 7
+    every = property(lambda sensitivity: sensitivity)
+    for metric in ("auroc", "brier"):
+        found = scv.compare(full=full, chosen=chosen, metric=metric).differences
+        with monkeypatch.context() as patched:
+            patched.setattr(Sensitivity, "as_chosen", every)
+            alike = scv.compare(full=full, chosen=chosen, metric=metric).differences
+        assert found["se"].iloc[0] > 1.1 * alike["se"].iloc[0], metric
+        assert found["difference"].iloc[0] == alike["difference"].iloc[0]
 
 
 def test_bounds_are_unknown_where_separation_leaves_nothing_to_divide_by(

@@ -208,6 +208,8 @@ def cells() -> list[Cell]:
         for question in ("nested",) if unequal else ("equal", "nested", "chosen"):
             for model in ("backward", "lasso"):
                 made.append(Cell(question, population, model, "stratified_kfold"))
+        if not unequal and "large" not in population:
+            made.append(Cell("chosen", population, "backward", "rloocv"))
     for population, models in OF_USELESS.items():
         for model in models:
             made.append(Cell("permuted", population, model, "stratified_kfold"))
