@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, StatcvError, suggestion
+from statcv.numeric.arrays import Floats, Numbers
 
 
 def is_whole(value: object) -> TypeGuard[int]:
@@ -214,7 +215,7 @@ def _kind(
     return f"of type {part}", lambda value: isinstance(value, kind)
 
 
-def numbers(values: object, name: str) -> NDArray[np.float64]:
+def numbers(values: object, name: str) -> Floats:
     """Return a list of numbers as an array.
 
     Examples
@@ -316,7 +317,7 @@ def resolve_seed(seed: object) -> int:
     return int(seed)
 
 
-def fit_seeds(seed: int, fits: NDArray[np.intp]) -> NDArray[np.int64]:
+def fit_seeds(seed: int, fits: Numbers) -> NDArray[np.int64]:
     """Return the seeds of the models of some fits.
 
     Parameters

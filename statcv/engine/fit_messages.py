@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv import errors
 from statcv.engine.predictions import Absent, Held, absent_levels
@@ -17,6 +16,7 @@ from statcv.formula import Design, shown_label
 from statcv.models import Model
 from statcv.models.likelihood import Bernoulli, Hazards
 from statcv.models.selection import selection_in
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.numeric.survival import events_of
 from statcv.words import listed as in_short
 from statcv.words import plural
@@ -96,7 +96,7 @@ def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
     plain = plan.n_fits == plan.n_splits and plan.n_splits > plan.repeats
     fits_of = f"of {plan.n_fits} {'folds' if plain else 'fits'}"
 
-    def named(fits: NDArray[np.intp]) -> str:
+    def named(fits: Numbers) -> str:
         return f"{len(fits)} {fits_of} ({_listed(plan, fits)})"
 
     failed = np.flatnonzero(~held.converged)
@@ -215,7 +215,7 @@ def check_training_sets(design: Design, plan: FoldPlan) -> None:
         )
 
 
-def _check_events(y: NDArray[np.float64], plan: FoldPlan) -> None:
+def _check_events(y: Floats, plan: FoldPlan) -> None:
     """Refuse a training set in which no record has an event."""
     events = plan.counts(events_of(y).astype(np.intp), 2)[0][:, 1]
     if not events.all():

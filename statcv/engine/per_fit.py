@@ -10,13 +10,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.engine.fit_messages import check_training_sets, naming, where
 from statcv.engine.parallel import check_jobs, do_tasks
 from statcv.engine.setup import Setup
 from statcv.models import Fit, TrainingSet
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import Floats, Numbers
 
 Read = TypeVar("Read")
 
@@ -40,7 +39,7 @@ class FoldFit:
     training: TrainingSet
 
     @property
-    def held_out(self) -> NDArray[np.intp]:
+    def held_out(self) -> Numbers:
         """The records that its split holds out."""
         return self.setup.plan.fits.held_out_by(self.number)
 

@@ -17,7 +17,7 @@ from statcv.engine.setup import Setup, seeds_of, with_matrices
 from statcv.engine.tasks import MOST, TASKS, WORK, Tasks, cut
 from statcv.models.batched import Folds, fit_all_folds
 from statcv.models.thresholds import NAME, threshold_in
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import Floats, Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class ResampledFits:
 def run_resampled(
     setup: Setup,
     times: NDArray[np.int32],
-    numbers: NDArray[np.intp],
+    numbers: Numbers,
     n_jobs: int | None = None,
     bar: Any = None,
 ) -> ResampledFits:

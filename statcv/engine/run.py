@@ -7,9 +7,6 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from statcv import errors
 from statcv.engine.checkpoint import Checkpoint
 from statcv.engine.fit_messages import check_columns, check_training_sets, warn_of_fits
@@ -20,6 +17,7 @@ from statcv.engine.tasks import Tasks, ways
 from statcv.folds import FoldPlan
 from statcv.formula import Design
 from statcv.models import Model
+from statcv.numeric.arrays import Floats, Numbers
 
 OF_THE_FITS = (
     errors.ConvergenceWarning,
@@ -35,11 +33,11 @@ def run(
     model: Model,
     *,
     seed: int,
-    weights: NDArray[np.float64] | None = None,
+    weights: Floats | None = None,
     n_jobs: int | None = None,
     checkpoint: Any = None,
     progress: bool | None = None,
-    numbers: NDArray[np.intp] | None = None,
+    numbers: Numbers | None = None,
     omitted: Absent | None = None,
 ) -> Held:
     """Fit every training set of the plan and predict the held-out records.
@@ -103,10 +101,7 @@ def quiet_fits() -> Iterator[None]:
 
 
 def run_quietly(
-    setup: Setup,
-    plan: FoldPlan,
-    n_jobs: int | None,
-    numbers: NDArray[np.intp] | None = None,
+    setup: Setup, plan: FoldPlan, n_jobs: int | None, numbers: Numbers | None = None
 ) -> Held:
     """Fit the training sets of another plan of the same records without warnings.
 

@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.arguments import RESERVE
 from statcv.errors import SchemeError
-from statcv.folds.plan import LISTS, FoldPlan, Rows
+from statcv.folds.plan import LISTS, FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.weighting import ClassWeights
+from statcv.numeric.arrays import Bools, Numbers
 from statcv.tables import Printed
 
-Flags = NDArray[np.bool_]
 DROPS = ("subsample", "all")  # rebalancing by dropping records
 
 
@@ -36,11 +35,11 @@ class Deletions(Printed):
     """
 
     plan: FoldPlan
-    of_repeat: NDArray[np.intp]
-    fits: NDArray[np.intp]
+    of_repeat: Numbers
+    fits: Numbers
 
 
-def delete_records(plan: FoldPlan, sets: Sequence[Rows], seed: int) -> Deletions:
+def delete_records(plan: FoldPlan, sets: Sequence[Numbers], seed: int) -> Deletions:
     """Return what is left of a plan when each set of records is deleted in turn.
 
     Which records are held out together, and which are dropped, does not change; a fold
@@ -109,7 +108,7 @@ def delete_records(plan: FoldPlan, sets: Sequence[Rows], seed: int) -> Deletions
     return Deletions(made, of_split[first], fits)
 
 
-def count_fits(plan: FoldPlan, sets: Sequence[Rows]) -> int:
+def count_fits(plan: FoldPlan, sets: Sequence[Numbers]) -> int:
     """Return how many fits :func:`delete_records` leaves, without making them.
 
     Examples
@@ -125,7 +124,7 @@ def count_fits(plan: FoldPlan, sets: Sequence[Rows]) -> int:
     )
 
 
-def choose_splits(plan: FoldPlan, splits: Rows) -> FoldPlan:
+def choose_splits(plan: FoldPlan, splits: Numbers) -> FoldPlan:
     """Return the plan of some of the splits, given in rising order.
 
     Examples
@@ -147,7 +146,7 @@ def choose_splits(plan: FoldPlan, splits: Rows) -> FoldPlan:
     )
 
 
-def omit_held_out(plan: FoldPlan, fits: Rows, rows: Rows) -> FoldPlan:
+def omit_held_out(plan: FoldPlan, fits: Numbers, rows: Numbers) -> FoldPlan:
     """Return the plan in which some records are predicted by none of some fits.
 
     The training sets stay as they are. A record that a split holds out is omitted from
@@ -202,7 +201,7 @@ def omit_held_out(plan: FoldPlan, fits: Rows, rows: Rows) -> FoldPlan:
     return replace(choose_splits(made, left), labels=tuple(filter(None, labels)))
 
 
-def _stays(plan: FoldPlan, gone: Flags) -> tuple[Flags, Flags]:
+def _stays(plan: FoldPlan, gone: Bools) -> tuple[Bools, Bools]:
     """Return which splits and fits remain without the marked records."""
     lost = plan.tests.sums(gone)
     splits = lost == 0 if plan.fits.holds_out_pairs else lost < plan.tests.sizes
@@ -214,13 +213,15 @@ def _stays(plan: FoldPlan, gone: Flags) -> tuple[Flags, Flags]:
     return splits, fits
 
 
-def _chosen(plan: FoldPlan, splits: Rows, fits: Rows) -> dict[str, Any]:
+def _chosen(plan: FoldPlan, splits: Numbers, fits: Numbers) -> dict[str, Any]:
     """Return the lists of some splits and fits."""
     of = {name: splits if name == "tests" else fits for name in LISTS}
     return {name: getattr(plan, name).chosen(own) for name, own in of.items()}
 
 
-def _left(plan: FoldPlan, rows: Rows, seed: int) -> tuple[Rows, Rows, dict[str, Any]]:
+def _left(
+    plan: FoldPlan, rows: Numbers, seed: int
+) -> tuple[Numbers, Numbers, dict[str, Any]]:
     """Return the splits, the fits and the lists that are left without some records."""
     gone = np.bincount(rows, minlength=plan.n) > 0
     splits, fits = (np.flatnonzero(flags) for flags in _stays(plan, gone))
@@ -234,7 +235,7 @@ def _left(plan: FoldPlan, rows: Rows, seed: int) -> tuple[Rows, Rows, dict[str, 
     return splits, fits, lists
 
 
-def _lost_instead(plan: FoldPlan, fits: Rows, gone: Flags, seed: int) -> Ragged:
+def _lost_instead(plan: FoldPlan, fits: Numbers, gone: Bools, seed: int) -> Ragged:
     """Draw for each fit other records of the classes that it had not trained on.
 
     The records that a fit would lose first do not depend on those deleted.
@@ -243,7 +244,7 @@ def _lost_instead(plan: FoldPlan, fits: Rows, gone: Flags, seed: int) -> Ragged:
     codes, classes = plan.response.codes, plan.response.classes
     absent = plan.fits.tests_by_fit.sums(gone) + plan.dropped.sums(gone)
     absent += plan.kept_out.sums(gone)
-    lists: dict[int, Rows] = {}
+    lists: dict[int, Numbers] = {}
     for place in np.flatnonzero(absent[fits] > 0).tolist():
         fit = int(fits[place])
         trained = plan.train(fit)

@@ -15,6 +15,7 @@ from statcv.errors import ArgumentTypeError, ColumnError, DataError, SchemeError
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.strata.clusters import Strata, read_strata
+from statcv.numeric.arrays import Numbers
 from statcv.tables import Table
 from statcv.words import plural
 
@@ -227,7 +228,7 @@ def _size(n: Any, told: int | None, known: int) -> int:
 
 
 def _draws(
-    table: pd.DataFrame, split: NDArray[np.intp], splits: int
+    table: pd.DataFrame, split: Numbers, splits: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the draw of each row, and how many each split has."""
     draw, fits = np.ones(len(table), np.int64), np.ones(splits, np.int64)

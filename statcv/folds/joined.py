@@ -17,6 +17,7 @@ from statcv.folds.ragged import Ragged
 from statcv.folds.response import Response
 from statcv.folds.schemes.table import SCHEMES
 from statcv.folds.strata.clusters import Strata, joined_strata
+from statcv.numeric.arrays import Numbers
 from statcv.words import plural
 
 ALONE = ("units", "groups", "pairs")  # splits that sites do not share
@@ -149,7 +150,7 @@ def _made(plan: FoldPlan) -> dict[str, Any]:
 
 def _match_folds(
     plans: Mapping[str, FoldPlan],
-) -> tuple[tuple[tuple[Any, ...], ...], list[NDArray[np.intp]]]:
+) -> tuple[tuple[tuple[Any, ...], ...], list[Numbers]]:
     """Return the names of all folds, and which split of each plan is which of them.
 
     The number of a split is -1 where no record of the site falls in the fold.
@@ -186,9 +187,7 @@ def _all_labels(plan: FoldPlan, repeat: int) -> list[Any]:
     return list(known[repeat] if known else plan.labels[repeat])
 
 
-def _fits(
-    plans: Mapping[str, FoldPlan], orders: list[NDArray[np.intp]]
-) -> NDArray[np.int64]:
+def _fits(plans: Mapping[str, FoldPlan], orders: list[Numbers]) -> NDArray[np.int64]:
     """Return the number of fits of each split, in which sites must agree."""
     fits = np.zeros(len(orders[0]), dtype=np.int64)
     for (site, plan), order in zip(plans.items(), orders, strict=True):

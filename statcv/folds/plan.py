@@ -20,14 +20,13 @@ from statcv.folds.response import Response
 from statcv.folds.schemes.pairs import count_unlike
 from statcv.folds.schemes.table import SCHEMES, Scheme
 from statcv.folds.strata.clusters import Strata
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.tables import Printed, Values, wrapped
 from statcv.words import plural
 
 Ints = NDArray[np.int64]
 
-Floats = NDArray[np.float64]
 
-Rows = NDArray[np.intp]
 LISTS = ("tests", "dropped", "kept_out", "copied")
 NO_LISTS = Ragged.empty(0)
 
@@ -106,7 +105,7 @@ class FoldPlan(Printed):
 
     def split(
         self, X: Any = None, y: Any = None, groups: Any = None
-    ) -> Iterator[tuple[Rows, Rows]]:
+    ) -> Iterator[tuple[Numbers, Numbers]]:
         """Yield (training, held-out) positions, as scikit-learn's splitters do.
 
         Raises
@@ -170,7 +169,7 @@ class FoldPlan(Printed):
 
     # ---- which records are held out, and how often ----
 
-    def test(self, split: int) -> Rows:
+    def test(self, split: int) -> Numbers:
         """Return the records held out in a split."""
         check_whole(split, "split", least=0, most=self.n_splits - 1)
         return self.tests[split]
@@ -204,7 +203,7 @@ class FoldPlan(Printed):
 
     # ---- which records a fit trains on, and which others it may predict ----
 
-    def train(self, fit: int) -> Rows:
+    def train(self, fit: int) -> Numbers:
         """Return the records on which a fit is trained, with repetitions."""
         check_whole(fit, "fit", least=0, most=self.n_fits - 1)
         times = np.ones(self.n, dtype=np.intp)
@@ -217,12 +216,12 @@ class FoldPlan(Printed):
         np.add.at(times, copies, 1)
         return np.repeat(np.arange(self.n), times)
 
-    def left_out(self, fit: int) -> Rows:
+    def left_out(self, fit: int) -> Numbers:
         """Return the records that a fit neither trains on nor holds out."""
         check_whole(fit, "fit", least=0, most=self.n_fits - 1)
         return np.union1d(self.dropped[fit], self.kept_out[fit])
 
-    def weights(self, fit: int, rows: Rows) -> Floats | None:
+    def weights(self, fit: int, rows: Numbers) -> Floats | None:
         """Return the weights of training records of a fit; None where all are 1."""
         check_whole(fit, "fit", least=0, most=self.n_fits - 1)
         return None if self.weighting is None else self.weighting.of(fit, rows)
@@ -566,12 +565,12 @@ class PlannedFits(Printed):
         return np.cumsum([0, *map(len, self.plan.labels)])
 
     @cached_property
-    def repeat_of(self) -> Rows:
+    def repeat_of(self) -> Numbers:
         """The repeat of each split, from 0."""
         return np.repeat(np.arange(self.plan.repeats), np.diff(self.first_split))
 
     @cached_property
-    def split_of(self) -> Rows:
+    def split_of(self) -> Numbers:
         """The split of each fit."""
         return np.repeat(np.arange(self.plan.n_splits), np.diff(self.plan.first_fit))
 
@@ -583,7 +582,7 @@ class PlannedFits(Printed):
 
     # ---- which records a fit holds out, and which others it may predict ----
 
-    def held_out_by(self, fit: int) -> Rows:
+    def held_out_by(self, fit: int) -> Numbers:
         """Return the records that the split of a fit holds out."""
         return self.plan.tests[int(self.split_of[fit])]
 
@@ -602,14 +601,14 @@ class PlannedFits(Printed):
         return int(times.min()), int(times.max())
 
     @cached_property
-    def unseen(self) -> NDArray[np.bool_]:
+    def unseen(self) -> Bools:
         """Which dropped records have no equal in the training set of their fit."""
         if self.plan.strata is None:
             return np.ones(len(self.plan.dropped.values), dtype=bool)
         others = self.tests_by_fit.beside(self.plan.kept_out)
         return without_equal(self.plan.strata.codes, self.plan.dropped, others)
 
-    def partners(self, fit: int) -> Rows:
+    def partners(self, fit: int) -> Numbers:
         """Return the dropped records that the fit may predict, as it saw no equal."""
         own = slice(*self.plan.dropped.starts[fit : fit + 2])
         return self.plan.dropped[fit][self.unseen[own]]

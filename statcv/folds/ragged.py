@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.tables import Printed
 
 
@@ -83,7 +84,7 @@ class Ragged(Printed):
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def __getitem__(self, number: int) -> NDArray[np.intp]:
+    def __getitem__(self, number: int) -> Numbers:
         start, stop = self.starts[number], self.starts[number + 1]
         return self.values[start:stop].astype(np.intp)
 
@@ -108,7 +109,7 @@ class Ragged(Printed):
         values = np.concatenate([self.values, other.values])
         return Ragged.of_owners(owners, values, len(self))
 
-    def where(self, stays: NDArray[np.bool_]) -> Ragged:
+    def where(self, stays: Bools) -> Ragged:
         """Return the lists with some of their values."""
         sizes = np.bincount(self.owners[stays], minlength=len(self))
         return Ragged.split(self.values[stays], sizes)
@@ -119,7 +120,7 @@ class Ragged(Printed):
         return self.starts[1:] - self.starts[:-1]
 
     @property
-    def owners(self) -> NDArray[np.intp]:
+    def owners(self) -> Numbers:
         """The list to which each value belongs."""
         return np.repeat(np.arange(len(self)), self.sizes)
 
@@ -133,15 +134,13 @@ class Ragged(Printed):
         table = np.bincount(cells, minlength=len(self) * classes)
         return table.reshape(len(self), classes)
 
-    def sums(self, values: NDArray[Any]) -> NDArray[np.float64]:
+    def sums(self, values: NDArray[Any]) -> Floats:
         """Sum the values over each list."""
         chosen = np.asarray(values[self.values], dtype=np.float64)
         return np.bincount(self.owners, chosen, len(self)).astype(np.float64)
 
 
-def without_equal(
-    codes: NDArray[Any], asked: Ragged, absent: Ragged
-) -> NDArray[np.bool_]:
+def without_equal(codes: NDArray[Any], asked: Ragged, absent: Ragged) -> Bools:
     """Return which records have no equal among those that their list trains on.
 
     Parameters

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, FoldWarning, SchemeError, suggestion, warn
 from statcv.folds.audit import trained_on_equal
@@ -21,6 +20,7 @@ from statcv.folds.strata.clusters import Strata
 from statcv.folds.strata.stratifier import ByValue, Stratifier, resolve_stratifier
 from statcv.folds.user_folds import GivenSplits, plan_from_column, plan_from_splitter
 from statcv.formula import Outcome, row_values
+from statcv.numeric.arrays import Numbers
 from statcv.words import plural
 
 __all__ = ["FoldArguments", "Holdout"]
@@ -155,7 +155,7 @@ def _clustered(plan: FoldPlan, stratifier: Stratifier, frame: pd.DataFrame) -> F
     return replace(plan, strata=strata, sentence=said)
 
 
-def _holds(strata: Strata, codes: NDArray[np.intp]) -> bool:
+def _holds(strata: Strata, codes: Numbers) -> bool:
     """Return whether strata of a joined plan are parts of larger ones."""
     pairs = np.unique(np.stack([strata.codes, codes]), axis=1)
     return strata.by_site and pairs.shape[1] == strata.count
@@ -235,7 +235,7 @@ class Holdout:
         identifiers = found.columns if found and found.identifies else ()
         return [*self.fold_column, *identifiers]
 
-    def warn(self, kept: NDArray[np.intp]) -> None:
+    def warn(self, kept: Numbers) -> None:
         """Warn of signs that the stratifier's columns were meant otherwise."""
         if self.stratifier is not None:
             named = not isinstance(self.arguments.stratify, Stratifier)
@@ -243,7 +243,7 @@ class Holdout:
 
     def plan(
         self,
-        kept: NDArray[np.intp],
+        kept: Numbers,
         outcome: Outcome | None,
         outcome_columns: Collection[str],
         seed: int,
@@ -274,7 +274,7 @@ class Holdout:
             self.table.columns,
         )
 
-    def _scheme(self, kept: NDArray[np.intp]) -> Any:
+    def _scheme(self, kept: Numbers) -> Any:
         """Turn a column's name or an array of fold numbers into a series of rows."""
         scheme = self.arguments.scheme
         if isinstance(scheme, (int, np.integer)):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.formula import Outcome, status_by
+from statcv.numeric.arrays import Bools, Numbers
 from statcv.tables import Printed
 
 
@@ -91,7 +92,7 @@ class Response(Printed):
         return "status" if self.of_times else "class"
 
     @property
-    def evaluated(self) -> NDArray[np.bool_]:
+    def evaluated(self) -> Bools:
         """Whether rank metrics of a fold need the class; those censored they do not."""
         names = map(str, self.levels if self.of_times else [""] * self.classes)
         return np.array([not name.startswith("censored") for name in names])
@@ -102,7 +103,7 @@ class Response(Printed):
         return self.kind != "continuous"
 
     @property
-    def codes(self) -> NDArray[np.intp]:
+    def codes(self) -> Numbers:
         """Class codes; one class for a continuous outcome."""
         if self.by_class:
             return self.values
@@ -114,6 +115,6 @@ class Response(Printed):
         return max(len(self.levels), 1)
 
     @property
-    def counts(self) -> NDArray[np.intp]:
+    def counts(self) -> Numbers:
         """Records of each class."""
         return np.bincount(self.codes, minlength=self.classes)

@@ -18,7 +18,6 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.model_selection import BaseCrossValidator
 
 from statcv import errors
@@ -33,6 +32,7 @@ from statcv.folds.strata.by_quantile import by_quantile
 from statcv.folds.strata.hashing import FROM_ENVIRONMENT, Key
 from statcv.folds.strata.identifiers import count_missing
 from statcv.folds.strata.stratifier import Stratifier, by_value
+from statcv.numeric.arrays import Numbers
 
 __all__ = [
     "FoldStratifiedKFold",
@@ -49,7 +49,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-Pairs = Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]
+Pairs = Iterator[tuple[Numbers, Numbers]]
 
 
 class PlanSplitter(BaseCrossValidator):  # type: ignore[misc]

@@ -11,10 +11,11 @@ import math
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from statcv.arguments import is_whole, one_of
 from statcv.errors import ArgumentError, suggestion
+from statcv.numeric.arrays import Floats, Numbers
 
 __all__ = [
     "balanced_error_bias",
@@ -30,7 +31,6 @@ __all__ = [
     "training_mean_correlation",
 ]
 
-Floats = NDArray[np.float64]
 Allocation = Literal["random", "binomial", "stratified"]
 LeavePOut = Literal["lpocv", "stratified_lpocv", "rlpocv"]
 
@@ -104,7 +104,7 @@ def class_share_variance(
     return float(np.mean(spread / sizes * (n - sizes) / (n - 1)))
 
 
-def stratified_quotas(class_counts: ArrayLike, k: int) -> NDArray[np.intp]:
+def stratified_quotas(class_counts: ArrayLike, k: int) -> Numbers:
     """Return how many records of each class each fold holds, spread evenly.
 
     ⌊n_c/k⌋ of class c, and the n_c mod k that remain one to a fold, beginning
@@ -136,7 +136,7 @@ def stratified_quotas(class_counts: ArrayLike, k: int) -> NDArray[np.intp]:
     counts = positive_counts(class_counts)
     k = whole("k", k, 2, int(counts.sum()))
     place = (np.arange(k)[:, None] - (np.cumsum(counts) - counts)) % k
-    quotas: NDArray[np.intp] = counts // k + (place < counts % k)
+    quotas: Numbers = counts // k + (place < counts % k)
     return quotas
 
 
@@ -272,7 +272,7 @@ def number(name: str, value: Any, low: float, high: float) -> float:
     return float(value)
 
 
-def positive_counts(class_counts: ArrayLike) -> NDArray[np.intp]:
+def positive_counts(class_counts: ArrayLike) -> Numbers:
     """Return counts of classes, none of them empty, or refuse them."""
     counts = np.asarray(class_counts)
     if counts.ndim != 1 or counts.dtype.kind not in "iu" or min(counts, default=0) < 1:
@@ -280,13 +280,13 @@ def positive_counts(class_counts: ArrayLike) -> NDArray[np.intp]:
     return counts.astype(np.intp)
 
 
-def likely(size: int, share: float) -> NDArray[np.intp]:
+def likely(size: int, share: float) -> Numbers:
     """Return the counts in a fold beyond which less than 1e-21 lies (Hoeffding)."""
     ends = size * share + np.array([-5, 5]) * math.sqrt(size)
     return np.arange(max(0, math.floor(ends[0])), min(size, math.ceil(ends[1])) + 1)
 
 
-def choosing(*choices: tuple[int, NDArray[np.intp]]) -> Any:
+def choosing(*choices: tuple[int, Numbers]) -> Any:
     """Return probabilities proportional to the product of C(n, k); 0 if impossible."""
     from scipy.special import gammaln
 

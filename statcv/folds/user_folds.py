@@ -12,8 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import FoldWarning, SchemeError, warn
-from statcv.folds.plan import FoldPlan, Rows
+from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
+from statcv.numeric.arrays import Numbers
 from statcv.words import plural
 
 
@@ -122,7 +123,7 @@ def _is_a(splitter: Any, kind: str) -> bool:
     return any(kind in base.__name__ for base in type(splitter).__mro__)
 
 
-def _split(pair: Any, n: int, name: str, number: int) -> tuple[Rows, Rows]:
+def _split(pair: Any, n: int, name: str, number: int) -> tuple[Numbers, Numbers]:
     """Return the positions of a split, training before held-out, or refuse it."""
     sides = pair if isinstance(pair, (tuple, list)) else ()
     found = [_positions(side) for side in sides]
@@ -159,7 +160,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:40]}…"
 
 
-def _positions(rows: Any) -> Rows:
+def _positions(rows: Any) -> Numbers:
     try:
         array = np.asarray(rows)
     except ValueError:  # rows of different lengths
@@ -167,9 +168,9 @@ def _positions(rows: Any) -> Rows:
     return np.flatnonzero(array) if array.dtype == bool and array.ndim == 1 else array
 
 
-def _partitions(tests: list[Rows], n: int) -> list[NDArray[np.intp]] | None:
+def _partitions(tests: list[Numbers], n: int) -> list[Numbers] | None:
     """Group splits into partitions; None if a record is held out more often."""
-    repeats: list[NDArray[np.intp]] = []
+    repeats: list[Numbers] = []
     fold, number = np.full(n, -1), 0
     for test in tests:
         if (fold[test] >= 0).any():
@@ -199,7 +200,7 @@ def assemble(
     scheme: str,
     sentence: str,
     held_out: Sequence[NDArray[Any]],
-    kept_out: Sequence[Rows] = (),
+    kept_out: Sequence[Numbers] = (),
     *,
     labels: Sequence[Sequence[Any]] | None = None,
     seed: int | None = None,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.formula.design import Design
-from statcv.formula.language.terms import Matrix
+from statcv.numeric.arrays import Floats, Numbers
 
 TOLERANCE = 1e-10  # share of a column's norm that the others must leave unexplained
 PART = 1e-6  # share of a column's norm that another must contribute to be named
@@ -46,7 +45,7 @@ def dependent_columns(design: Design) -> list[str]:
     ]
 
 
-def _scaled(X: Matrix) -> Matrix:
+def _scaled(X: Floats) -> Floats:
     """Return columns with a sum of squares of 1, or of 0."""
     largest = np.abs(X).max(axis=0)
     scaled = X / np.where(largest > 0, largest, 1.0)
@@ -55,9 +54,9 @@ def _scaled(X: Matrix) -> Matrix:
     return scaled
 
 
-def _dependent(X: Matrix) -> tuple[NDArray[np.intp], list[NDArray[np.intp]]]:
+def _dependent(X: Floats) -> tuple[Numbers, list[Numbers]]:
     """Return dependent columns, and for each the earlier ones that determine it."""
-    R: Matrix = np.asarray(np.linalg.qr(_scaled(X), mode="r"))
+    R: Floats = np.asarray(np.linalg.qr(_scaled(X), mode="r"))
     dependent = np.abs(R.diagonal()) < TOLERANCE
     free = np.flatnonzero(~dependent)
     found, parts = np.flatnonzero(dependent), []
@@ -68,9 +67,7 @@ def _dependent(X: Matrix) -> tuple[NDArray[np.intp], list[NDArray[np.intp]]]:
     return found, parts
 
 
-def _said(
-    names: tuple[str, ...], column: Matrix, j: int, part: NDArray[np.intp]
-) -> str:
+def _said(names: tuple[str, ...], column: Floats, j: int, part: Numbers) -> str:
     if np.ptp(column) <= TOLERANCE * np.abs(column).max():
         return f"{names[j]!r} is constant ({column[0]:g})"
     others = [names[i] for i in part if names[i] != "Intercept"]

@@ -28,9 +28,10 @@ from statcv.formula.language.overflow import (
 )
 from statcv.formula.language.parse import Formula, is_offset, is_strata, parse_formula
 from statcv.formula.language.quoting import quoted
-from statcv.formula.language.terms import Matrix, NumericColumns, Terms, is_finite
+from statcv.formula.language.terms import NumericColumns, Terms, is_finite
 from statcv.formula.outcomes.outcome import Outcome, read_outcome
 from statcv.formula.text_numbers import text_numbers, warn_of_codes
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.tables import Printed
 from statcv.words import joined, listed
 
@@ -71,11 +72,11 @@ class Design(Printed):
     formula: Formula
     outcome: Outcome
     terms: Terms
-    kept: NDArray[np.intp]
+    kept: Numbers
     labels: pd.Index[Any]
     n_given: int
     missing: Mapping[str, int]
-    absent: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    absent: Mapping[str, Bools] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
@@ -120,12 +121,12 @@ class Design(Printed):
         return next(filter(is_strata, codes), "")
 
     @cached_property
-    def matrix(self) -> Matrix:
+    def matrix(self) -> Floats:
         """The matrix of all kept rows, with stateful terms learnt on all of them."""
         return self.terms.whole_matrix()
 
     @cached_property
-    def squares(self) -> Matrix:
+    def squares(self) -> Floats:
         """The sum of squares of each column of the matrix, shape (p,)."""
         with np.errstate(invalid="ignore", over="ignore"):
             return np.asarray(np.einsum("ij,ij->j", self.matrix, self.matrix))
@@ -135,9 +136,7 @@ class Design(Printed):
         """Whether no cell of the matrix is missing or infinite."""
         return bool(np.isfinite(self.squares).all()) or is_finite(self.matrix)
 
-    def fold(
-        self, training: NDArray[np.intp], others: NDArray[np.intp]
-    ) -> tuple[Matrix, Matrix]:
+    def fold(self, training: Numbers, others: Numbers) -> tuple[Floats, Floats]:
         """Return the matrices of training and other rows, learnt on the former."""
         if not self.terms.stateful:
             return self.matrix[training], self.matrix[others]
@@ -147,7 +146,7 @@ class Design(Printed):
             self.terms.matrix(frame.iloc[others], learnt),
         )
 
-    def taken(self, rows: NDArray[np.intp]) -> Design:
+    def taken(self, rows: Numbers) -> Design:
         """Return a design that gives each outcome the predictors of another row.
 
         Parameters
@@ -165,7 +164,7 @@ class Design(Printed):
         terms = Terms(self.formula, columns, self.terms.index[rows])
         return replace(self, terms=terms, absent=absent)
 
-    def with_outcomes(self, rows: NDArray[np.intp]) -> Design:
+    def with_outcomes(self, rows: Numbers) -> Design:
         """Return a design that gives each row's predictors the outcome of another row.
 
         An offset, such as the exposure of a count, stays with the outcome.
@@ -175,7 +174,7 @@ class Design(Printed):
             made = replace(self, terms=_moved(self.terms, rows, offsets=True))
         return replace(made, outcome=outcome)
 
-    def new_matrix(self, data: object) -> tuple[Matrix, pd.Index[Any]]:
+    def new_matrix(self, data: object) -> tuple[Floats, pd.Index[Any]]:
         """Return the matrix of new rows, as :meth:`matrix` codes them.
 
         Rows with a missing predictor are NaN.
@@ -183,7 +182,7 @@ class Design(Printed):
         new = self.new_columns(data)
         return self.terms.matrix(new), new.index
 
-    def extended(self, data: object, complete: NDArray[np.bool_]) -> Design:
+    def extended(self, data: object, complete: Bools) -> Design:
         """Return a design with the complete ones of new rows after its own.
 
         Their outcome is not known, and has any value: they are only predicted.
@@ -218,7 +217,7 @@ class Design(Printed):
         return pd.DataFrame(columns, index=frame.index)
 
 
-def _moved(terms: Terms, rows: NDArray[np.intp], offsets: bool) -> Terms:
+def _moved(terms: Terms, rows: Numbers, offsets: bool) -> Terms:
     """Take other rows of the columns of offsets alone, or of all other columns."""
     of_terms = {name: terms.columns_of(j) for j, name in enumerate(terms.names)}
     others = {c for n, used in of_terms.items() if not is_offset(n) for c in used}
@@ -327,7 +326,7 @@ def make_design(
 
 def _complete_rows(
     outcome: Series, columns: Series, n: int, formula: Formula, na_action: str
-) -> tuple[NDArray[np.intp], dict[str, int]]:
+) -> tuple[Numbers, dict[str, int]]:
     incomplete = np.zeros(n, dtype=bool)
     missing = _mark_missing(outcome, incomplete)
     if incomplete.all():
@@ -369,7 +368,7 @@ def _provisional(column: pd.Series[Any], name: str) -> pd.Series[Any]:
     return column.fillna(column.median() if number else column.mode().iloc[0])
 
 
-def _mark_missing(columns: Series, incomplete: NDArray[np.bool_]) -> dict[str, int]:
+def _mark_missing(columns: Series, incomplete: Bools) -> dict[str, int]:
     """Mark, in place, rows that lack one of the columns; count them by column."""
     missing = {}
     for name, column in columns.items():

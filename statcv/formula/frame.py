@@ -8,7 +8,6 @@ from typing import Any, TypeGuard
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import (
     ColumnError,
@@ -17,6 +16,7 @@ from statcv.errors import (
     MissingPackageError,
     suggestion,
 )
+from statcv.numeric.arrays import Bools
 
 
 def as_frame(data: object) -> pd.DataFrame:
@@ -86,7 +86,7 @@ def shown_label(label: Any) -> str:
     return repr(label.item() if isinstance(label, np.generic) else label)
 
 
-def is_missing(column: pd.Series[Any]) -> NDArray[np.bool_]:
+def is_missing(column: pd.Series[Any]) -> Bools:
     """Return which values are missing, including NaN in nullable and Arrow numbers."""
     if is_number(column.dtype):
         return np.asarray(np.isnan(column.to_numpy()))  # quicker than isna

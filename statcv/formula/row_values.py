@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import DataError
 from statcv.formula.frame import check_column
 from statcv.formula.text_numbers import why_text
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.words import plural
 
 
@@ -52,9 +52,7 @@ def row_values(values: Any, frame: pd.DataFrame, name: str) -> pd.Series[Any]:
     return pd.Series(array, index=frame.index, name=name)
 
 
-def row_weights(
-    values: Any, frame: pd.DataFrame, kept: NDArray[np.intp]
-) -> NDArray[np.float64]:
+def row_weights(values: Any, frame: pd.DataFrame, kept: Numbers) -> Floats:
     """Return the weights of the kept rows.
 
     Raises

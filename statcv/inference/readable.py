@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.engine import Held
 from statcv.folds import FoldPlan
@@ -21,6 +19,7 @@ from statcv.inference.tests.htest import HTest
 from statcv.metrics import Metric
 from statcv.metrics.named import named_metric
 from statcv.models import Model
+from statcv.numeric.arrays import Floats
 
 
 class Readable(Protocol):
@@ -51,7 +50,7 @@ class Readable(Protocol):
         """The model of which this is the external validation; None for all others."""
 
     @property
-    def weights(self) -> NDArray[np.float64] | None:
+    def weights(self) -> Floats | None:
         """The weights of the rows in the fits, if any."""
 
     @property

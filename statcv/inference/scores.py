@@ -17,11 +17,12 @@ from statcv.folds import FoldPlan
 from statcv.folds.audit import training_means
 from statcv.metrics import METRICS, Metric, ranked_higher
 from statcv.metrics.survival.horizon import compares_in_all
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.sensitivity import Sensitivity
 from statcv.tables import Printed
 
 
-def mean_by(rows: NDArray[np.intp], values: Floats) -> tuple[NDArray[np.intp], Floats]:
+def mean_by(rows: Numbers, values: Floats) -> tuple[Numbers, Floats]:
     """Return the distinct rows in rising order, and the mean value of each."""
     times = np.bincount(rows)
     distinct = np.flatnonzero(times)
@@ -38,10 +39,10 @@ def mean_by(rows: NDArray[np.intp], values: Floats) -> tuple[NDArray[np.intp], F
     return distinct, means.reshape(len(distinct), *values.shape[1:])
 
 
-Codes = NDArray[np.intp] | None  # a cluster for each record
+Codes = Numbers | None  # a cluster for each record
 
 
-def clusters_of(plan: FoldPlan) -> NDArray[np.intp] | None:
+def clusters_of(plan: FoldPlan) -> Numbers | None:
     """Return the cluster of each record; None if no cluster has several records.
 
     A cluster is a value of a stratifier that identifies, for example a person's
@@ -76,7 +77,7 @@ def joined_clusters(first: Codes, second: Codes) -> Codes:
     return np.asarray(label[one], dtype=np.intp)
 
 
-def sums_by_cluster(values: Floats, clusters: NDArray[np.intp]) -> tuple[Floats, int]:
+def sums_by_cluster(values: Floats, clusters: Numbers) -> tuple[Floats, int]:
     """Return the sum of the values in each cluster, and the number of clusters."""
     place = np.unique(clusters, return_inverse=True)[1]
     sums = np.asarray(np.bincount(place, values), dtype=float)
@@ -113,18 +114,18 @@ class LeftOut(Printed):
         The repeat to which each fit belongs.
     """
 
-    fit: NDArray[np.intp]
-    row: NDArray[np.intp]
+    fit: Numbers
+    row: Numbers
     predicted: Floats
-    held: NDArray[np.bool_]
-    repeat: NDArray[np.intp]
+    held: Bools
+    repeat: Numbers
 
     @classmethod
     def joined(
         cls,
-        held: tuple[NDArray[np.intp], NDArray[np.intp], Floats],
-        dropped: tuple[NDArray[np.intp], NDArray[np.intp], Floats],
-        repeat: NDArray[np.intp],
+        held: tuple[Numbers, Numbers, Floats],
+        dropped: tuple[Numbers, Numbers, Floats],
+        repeat: Numbers,
     ) -> LeftOut:
         """Join the (fit, row, predicted) arrays of held-out and of dropped records."""
         # a stable order by fit keeps the held-out records of a fit first
@@ -149,12 +150,12 @@ class LeftOut(Printed):
         )
 
     @cached_property
-    def starts(self) -> NDArray[np.intp]:
+    def starts(self) -> Numbers:
         """The position at which each fit's records begin, and one past the last."""
         return np.searchsorted(self.fit, np.arange(len(self.repeat) + 1))
 
     @cached_property
-    def _later(self) -> NDArray[np.intp]:
+    def _later(self) -> Numbers:
         """The number of records of the same fit that follow each held-out one."""
         # each held-out record is paired with all that follow it in the same fit
         end = self.starts[self.fit + 1]
@@ -165,7 +166,7 @@ class LeftOut(Printed):
         """The number of pairs, including pairs of the same class."""
         return int(self._later.sum())
 
-    def pairs(self, y: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def pairs(self, y: NDArray[Any]) -> tuple[Numbers, Numbers]:
         """Return the positions of the pairs of different classes in the same fit.
 
         The first record of a pair was held out; the second was held out or dropped.
@@ -210,7 +211,6 @@ class KeptValues:
         return cast(T, found)
 
 
-Floats = NDArray[np.float64]
 T = TypeVar("T")
 
 
@@ -266,17 +266,17 @@ class Scores(Printed):
     """
 
     y: NDArray[Any]
-    split: NDArray[np.intp]
-    row: NDArray[np.intp]
+    split: Numbers
+    row: Numbers
     predicted: Floats
-    repeat: NDArray[np.intp]
+    repeat: Numbers
     n_train: Floats
     baseline: Floats
     left: LeftOut
     pairwise: bool = False
     tournament: bool = False
     probabilities: bool = True
-    clusters: NDArray[np.intp] | None = None
+    clusters: Numbers | None = None
     threshold: Floats | None = None
     decided: bool = False
     sensitivity: Sensitivity | None = None
@@ -365,7 +365,7 @@ class Scores(Printed):
         return len(self.repeat)
 
     @cached_property
-    def starts(self) -> NDArray[np.intp]:
+    def starts(self) -> Numbers:
         """The position at which each split begins, and one past the last."""
         return np.searchsorted(self.split, np.arange(self.n_splits + 1))
 
@@ -388,14 +388,14 @@ class Scores(Printed):
         return self.y[self.row]
 
     @cached_property
-    def by_repeat(self) -> list[NDArray[np.intp]]:
+    def by_repeat(self) -> list[Numbers]:
         """The positions of the predictions of each repeat."""
         later = np.flatnonzero(self.repeat[1:] != self.repeat[:-1]) + 1
         begin = [0, *self.starts[later], len(self.split)] if len(self.repeat) else [0]
         return [np.arange(start, stop) for start, stop in pairwise(begin)]
 
     @property
-    def by_pool(self) -> list[NDArray[np.intp]]:
+    def by_pool(self) -> list[Numbers]:
         """The same, or those of all repeats together if each is a single split."""
         return [np.arange(len(self.row))] if self.apart else self.by_repeat
 
@@ -424,7 +424,7 @@ class Scores(Printed):
         return self.predicted.shape[1] if of_classes else 2
 
     @cached_property
-    def all_classes(self) -> NDArray[np.bool_]:
+    def all_classes(self) -> Bools:
         """Whether each split holds out records of every class, shape (n_splits,)."""
         codes, y = range(self.n_classes), self.outcome
         there = [self.sums_by_split(y == code) > 0 for code in codes]
@@ -441,7 +441,7 @@ class Scores(Printed):
         return bool((low < high).all())
 
     @cached_property
-    def repeat_number(self) -> NDArray[np.intp]:
+    def repeat_number(self) -> Numbers:
         """The repeat of each prediction, numbered among repeats with predictions."""
         return np.repeat(np.arange(len(self.by_repeat)), list(map(len, self.by_repeat)))
 
@@ -452,9 +452,7 @@ class Scores(Printed):
         cells = self.repeat[self.split] * len(self.y) + self.row
         return bool(np.bincount(cells, minlength=1).max() > 1)
 
-    def by_record(
-        self, where: NDArray[np.intp], rank: bool
-    ) -> tuple[NDArray[np.intp], Floats]:
+    def by_record(self, where: Numbers, rank: bool) -> tuple[Numbers, Floats]:
         """Return each record of a repeat once, with its prediction.
 
         The predictions of a record that was held out more than once are averaged;
@@ -475,7 +473,7 @@ class Scores(Printed):
         """Return the predictions as an auROC uses them; see ``Metric.readable``."""
         return METRICS["auroc"].readable(predicted, self.probabilities)
 
-    def mean_prediction(self) -> tuple[NDArray[np.intp], Floats]:
+    def mean_prediction(self) -> tuple[Numbers, Floats]:
         """Return each held-out record once, with its prediction averaged."""
         return mean_by(self.row, self.predicted)
 

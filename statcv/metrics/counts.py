@@ -14,8 +14,9 @@ from statcv.errors import MetricError
 from statcv.metrics.influence.derivative import Derivative
 from statcv.metrics.influence.table import influence_on_mean, oe_derivative
 from statcv.metrics.influence.weighted import observed_expected, regressed
-from statcv.metrics.inputs import Floats, mean_of, same_length, vector
+from statcv.metrics.inputs import mean_of, same_length, vector
 from statcv.metrics.metric import Metric
+from statcv.numeric.arrays import Floats
 
 MAX_ROUNDS = 50  # steps of Newton's method by which a calibration is fitted
 HYPERGEOMETRIC = 0.01  # least dispersion at which that function is exact

@@ -18,9 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 from statcv.errors import ArgumentTypeError, MetricError, reason, suggestion
 from statcv.metrics.classification import classwise
 from statcv.metrics.influence.table import influence_on_mean
-from statcv.metrics.inputs import Bools, Floats, one_of, real_array, same_length
+from statcv.metrics.inputs import one_of, real_array, same_length
 from statcv.metrics.metric import Metric
 from statcv.metrics.registry import METRICS
+from statcv.numeric.arrays import Bools, Floats
 from statcv.vocabulary import bare_word, metric_answer
 from statcv.words import plural
 

@@ -12,10 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from statcv import arguments
 from statcv.errors import MetricError
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.intp]
+from statcv.numeric.arrays import Bools, Floats, Numbers
 
 one_of = partial(arguments.one_of, error=MetricError)
 
@@ -88,7 +85,7 @@ def same_length(n_y: int, n_other: int, name: str) -> None:
         )
 
 
-def group_numbers(group: ArrayLike, n: int, groups: int) -> Ints:
+def group_numbers(group: ArrayLike, n: int, groups: int) -> Numbers:
     """Return the group of each of n records, an integer from 0."""
     arguments.check_whole(groups, "groups", 0, arguments.MAX_GROUPS, MetricError)
     own = np.asarray(group)
@@ -137,7 +134,7 @@ def score_rows(scores: ArrayLike, n: int) -> Floats:
     return rows
 
 
-def cluster_codes(clusters: ArrayLike, n: int) -> Ints:
+def cluster_codes(clusters: ArrayLike, n: int) -> Numbers:
     """Return the cluster of each of n records, from 0, in order of appearance."""
     from pandas import factorize
 
@@ -157,7 +154,7 @@ def cluster_codes(clusters: ArrayLike, n: int) -> Ints:
     return codes
 
 
-def class_codes(y: ArrayLike, n_classes: int) -> Ints:
+def class_codes(y: ArrayLike, n_classes: int) -> Numbers:
     """Return the class codes 0 … n_classes - 1 as integers."""
     values = vector(y, "y")
     known = (values >= 0) & (values < n_classes) & (values == np.floor(values))
@@ -177,13 +174,15 @@ def improper(p: Floats) -> str:
     return f"{odd} of the {p.size} values of p are not probabilities" if odd else ""
 
 
-def improper_groups(group: Ints, groups: int, *p: Floats) -> Bools:
+def improper_groups(group: Numbers, groups: int, *p: Floats) -> Bools:
     """Return which groups have a value that cannot be used as a probability."""
     odd = ~np.all([(one >= 0) & (one <= 1) for one in p], axis=0)
     return np.asarray(np.bincount(group, odd, groups) > 0)
 
 
-def share_of_sums(part: Floats | Ints, whole: Floats | Ints, odd: Bools) -> Floats:
+def share_of_sums(
+    part: Floats | Numbers, whole: Floats | Numbers, odd: Bools
+) -> Floats:
     """Return ratios; NaN where the whole is 0, and for odd groups."""
     found: Floats = np.full(len(whole), np.nan)
     with np.errstate(over="ignore"):  # infinite where next to nothing is expected
@@ -191,12 +190,12 @@ def share_of_sums(part: Floats | Ints, whole: Floats | Ints, odd: Bools) -> Floa
     return found
 
 
-def clusters_of(clusters: ArrayLike | None, n: int) -> Ints:
+def clusters_of(clusters: ArrayLike | None, n: int) -> Numbers:
     """Return the cluster of each record, from 0; by default one per record."""
     return np.arange(n) if clusters is None else cluster_codes(clusters, n)
 
 
-def sum_of_squares(values: Floats, codes: Ints) -> Floats:
+def sum_of_squares(values: Floats, codes: Numbers) -> Floats:
     """Sum the cross-products of cluster totals over G clusters, times G / (G - 1).
 
     Parameters

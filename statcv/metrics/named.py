@@ -15,10 +15,11 @@ from statcv.metrics.classification import classwise
 from statcv.metrics.counts import COUNT_METRICS
 from statcv.metrics.custom import get_metric
 from statcv.metrics.influence.table import influence_on_mean
-from statcv.metrics.inputs import Floats, mean_of
+from statcv.metrics.inputs import mean_of
 from statcv.metrics.metric import Metric
 from statcv.metrics.registry import METRICS, default_metrics
 from statcv.metrics.survival import integrated_brier_metric, survival_metrics
+from statcv.numeric.arrays import Floats
 
 __all__ = [
     "OF_KINDS",

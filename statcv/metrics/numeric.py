@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from statcv.metrics import inputs
+from statcv.numeric.arrays import Floats
 
 _SAME = 1e-14  # relative distance from a mean that is due to rounding
 
@@ -36,7 +37,7 @@ def mse(y: ArrayLike, yhat: ArrayLike) -> float:
     return inputs.mean_of(casewise_mse(y, yhat))
 
 
-def casewise_mse(y: ArrayLike, yhat: ArrayLike) -> inputs.Floats:
+def casewise_mse(y: ArrayLike, yhat: ArrayLike) -> Floats:
     """Squared error of each record.
 
     Parameters
@@ -114,7 +115,7 @@ def mae(y: ArrayLike, yhat: ArrayLike) -> float:
     return inputs.mean_of(casewise_mae(y, yhat))
 
 
-def casewise_mae(y: ArrayLike, yhat: ArrayLike) -> inputs.Floats:
+def casewise_mae(y: ArrayLike, yhat: ArrayLike) -> Floats:
     """Absolute error of each record.
 
     Parameters
@@ -137,7 +138,7 @@ def casewise_mae(y: ArrayLike, yhat: ArrayLike) -> inputs.Floats:
     >>> casewise_mae([1, 2, 3], [1, 2, 6]).tolist()
     [0.0, 0.0, 3.0]
     """
-    loss: inputs.Floats = np.abs(_errors(y, yhat))
+    loss: Floats = np.abs(_errors(y, yhat))
     return loss
 
 
@@ -191,7 +192,7 @@ def r2_by_group(
     group: ArrayLike,
     groups: int,
     baseline: ArrayLike | None = None,
-) -> inputs.Floats:
+) -> Floats:
     """R² in each of many groups of records, in one computation.
 
     Parameters
@@ -233,14 +234,14 @@ def r2_by_group(
         return np.where(known, 1 - remaining / removable, np.nan)
 
 
-def _errors(y: ArrayLike, yhat: ArrayLike) -> inputs.Floats:
+def _errors(y: ArrayLike, yhat: ArrayLike) -> Floats:
     observed, predicted = inputs.vector(y, "y"), inputs.vector(yhat, "yhat")
     inputs.same_length(observed.size, predicted.size, "yhat")
     with np.errstate(invalid="ignore", over="ignore"):
         return observed - predicted
 
 
-def _squares(errors: inputs.Floats) -> inputs.Floats:
+def _squares(errors: Floats) -> Floats:
     with np.errstate(over="ignore"):
-        squares: inputs.Floats = errors**2
+        squares: Floats = errors**2
     return squares

@@ -16,9 +16,8 @@ from statcv.errors import ModelError
 from statcv.formula import Factors, is_finite
 from statcv.models.likelihood import Likelihood
 from statcv.models.linear_fits import LinearFits
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.tables import Printed
-
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,23 +68,23 @@ class TrainingSet(Printed):
     2.0
     """
 
-    X: Matrix
+    X: Floats
     y: NDArray[Any]
     kind: str
     n_classes: int
     names: tuple[str, ...]
     intercept: int | None
-    weights: Matrix | None
+    weights: Floats | None
     seed: int
     strata: NDArray[Any] | None = None
     factors: Factors | None = None
     horizons: tuple[float, ...] = ()
-    centre: Matrix | None = None
+    centre: Floats | None = None
     offsets: tuple[int, ...] = ()
-    offset: Matrix | None = None
+    offset: Floats | None = None
 
     @property
-    def without_intercept(self) -> Matrix:
+    def without_intercept(self) -> Floats:
         """The matrix for libraries that add an intercept themselves."""
         return without_column(self.X, self.intercept)
 
@@ -104,7 +103,7 @@ class TrainingSet(Printed):
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
-def without_column(X: Matrix, place: int | None) -> Matrix:
+def without_column(X: Floats, place: int | None) -> Floats:
     """Return a matrix without one of its columns; as it is if that is None."""
     if place is None:
         return X
@@ -146,7 +145,7 @@ class Fit(Protocol):
         """Hyperparameters that were chosen inside the training set, or None."""
 
     @property
-    def curves(self) -> dict[str, Matrix] | None:
+    def curves(self) -> dict[str, Floats] | None:
         """Values of metrics after every round, by the metric's name, or None.
 
         Shape (rounds, 2): on the training set, and on the held-out records.
@@ -156,7 +155,7 @@ class Fit(Protocol):
     def linear(self) -> LinearFits | None:
         """Its linear predictor, if it maximises the likelihood of the model."""
 
-    def predict(self, X: Matrix) -> Matrix:
+    def predict(self, X: Floats) -> Floats:
         """Return probabilities or means, (m,), or (m, classes) for more than two.
 
         ``X`` has the columns of the training set, intercept included.
@@ -269,7 +268,7 @@ class FollowingModel(Model, Protocol):
 class RidgeModel(Model, Protocol):
     """A regression that may be penalised."""
 
-    def ridge(self, training: TrainingSet) -> Matrix:
+    def ridge(self, training: TrainingSet) -> Floats:
         """Return the strength of the penalty on each column, shape (p,)."""
 
 
@@ -283,15 +282,15 @@ class PlainFit(Printed):
     separated: bool = False
     probabilities: bool = True
     chosen: dict[str, Any] | None = None
-    curves: dict[str, Matrix] | None = None
+    curves: dict[str, Floats] | None = None
     linear: LinearFits | None = None
 
-    def predict(self, X: Matrix) -> Matrix:
+    def predict(self, X: Floats) -> Floats:
         """Return predictions at the rows of ``X``."""
         return np.asarray(self.function(X), dtype=float)
 
 
-def decisions_of(fit: Fit, X: Matrix) -> Matrix | None:
+def decisions_of(fit: Fit, X: Floats) -> Floats | None:
     """Return the classes that a fit predicts by a rule of its own, if it has one.
 
     Returns
@@ -316,16 +315,16 @@ class WrappedFit(Printed):
     curves = property(attrgetter("fit.curves"))
     linear = property(attrgetter("fit.linear"))
 
-    def predict(self, X: Matrix) -> Matrix:
+    def predict(self, X: Floats) -> Floats:
         """Return probabilities or means."""
         return self.fit.predict(X)
 
-    def decide(self, X: Matrix) -> Matrix | None:
+    def decide(self, X: Floats) -> Floats | None:
         """Return the classes that the fit itself predicts, or None."""
         return decisions_of(self.fit, X)
 
 
-def means_at(mean: Callable[[Matrix], Matrix], beta: Matrix, X: Matrix) -> Matrix:
+def means_at(mean: Callable[[Floats], Floats], beta: Floats, X: Floats) -> Floats:
     """Return the means of rows by their linear predictors."""
     return mean(X @ beta)
 
@@ -354,7 +353,7 @@ def refuse_no_predictors(training: TrainingSet, label: str) -> None:
         )
 
 
-def predictable(X: Matrix, model: Model) -> NDArray[np.bool_]:
+def predictable(X: Floats, model: Model) -> Bools:
     """Return which rows a model can predict: complete ones, unless it needs none."""
     return np.asarray(model.capabilities.missing | ~np.isnan(X).any(axis=1))
 
@@ -375,7 +374,7 @@ def refuse_kind(label: str, kind: str, allowed: tuple[str, ...]) -> None:
         )
 
 
-def positive_weights(training: TrainingSet) -> tuple[NDArray[np.intp] | slice, Matrix]:
+def positive_weights(training: TrainingSet) -> tuple[Numbers | slice, Floats]:
     """Return which rows have a weight above zero, and their weights."""
     if training.weights is None:
         return slice(None), np.ones(len(training.X))

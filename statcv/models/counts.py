@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from statcv.errors import ModelError
 from statcv.models.base import (
     Capabilities,
-    Matrix,
     Model,
     PlainFit,
     TrainingSet,
@@ -29,6 +28,7 @@ from statcv.models.batched.separate import Penalised
 from statcv.models.families import Counts
 from statcv.models.likelihood import LogLinear
 from statcv.models.offsets import WHOLE, alone, apart, fixed, with_offsets
+from statcv.numeric.arrays import Floats
 from statcv.numeric.newton import minimise
 from statcv.tables import Constructed
 
@@ -67,7 +67,7 @@ class Poisson(Constructed):
         """Raise ModelError for an outcome of classes, or a time to an event."""
         refuse_kind(self.label, kind, ("continuous",))
 
-    def ridge(self, training: TrainingSet) -> Matrix:
+    def ridge(self, training: TrainingSet) -> Floats:
         """Return the strength of the penalty: 0, infinite for an offset."""
         return fixed(np.zeros(training.X.shape[1]), training)
 
@@ -139,7 +139,7 @@ class NegativeBinomial(Constructed):
         return with_theta(fitted, theta, records)
 
 
-def with_theta(fitted: FittedFolds, theta: Matrix, records: TrainingSet) -> FittedFolds:
+def with_theta(fitted: FittedFolds, theta: Floats, records: TrainingSet) -> FittedFolds:
     """Return fits of counts with theta as their last coefficient."""
     assert fitted.linear is not None
     return replace(
@@ -150,7 +150,7 @@ def with_theta(fitted: FittedFolds, theta: Matrix, records: TrainingSet) -> Fitt
     )
 
 
-def counted(eta: Matrix) -> Matrix:
+def counted(eta: Floats) -> Floats:
     """Return expected counts; NaN where they exceed what a number can hold."""
     with np.errstate(over="ignore"):
         made = np.exp(eta)
@@ -182,7 +182,7 @@ def theta_of(names: Sequence[str]) -> str:
     return "(theta)" if "(theta)" in names else "theta"
 
 
-def _dispersed(records: TrainingSet, block: Block) -> tuple[FoldFits, Matrix]:
+def _dispersed(records: TrainingSet, block: Block) -> tuple[FoldFits, Floats]:
     """Fit coefficients and theta in turn, which are nearly orthogonal."""
     p, m = records.X.shape[1], len(block)
     assert block.counts is not None and records.offset is not None
@@ -227,7 +227,7 @@ class Dispersed(Penalised):
         """Return some of the fits."""
         return Dispersed(self.problem.part(chosen))
 
-    def loss(self, eta: Matrix, beta: Matrix) -> Matrix:
+    def loss(self, eta: Floats, beta: Floats) -> Floats:
         """Return minus the log-likelihood of each, but for a constant."""
         from scipy.special import betaln, gammaln, xlogy
 
@@ -240,25 +240,25 @@ class Dispersed(Penalised):
         more = np.where((y > 0) & (spread > 0), more, 0.0)
         return np.asarray(at.loss(eta, beta) - (self.problem.trained() * more).sum(1))
 
-    def gradient(self, eta: Matrix, beta: Matrix) -> Matrix:
+    def gradient(self, eta: Floats, beta: Floats) -> Floats:
         """Return the direction of steepest descent of each."""
         return self.at(eta).gradient(eta, beta)
 
-    def hessian(self, eta: Matrix) -> Matrix:
+    def hessian(self, eta: Floats) -> Floats:
         """Return the expected information of each fit with the penalty, (m, q, q)."""
         family: Any = self.at(eta).problem.family
         mean = family.mean(eta).swapaxes(0, 1)
         return self.problem.hessian(mean / (1 + family.dispersion[:, 0] * mean))
 
-    def newton(self, eta: Matrix, gradient: Matrix) -> Matrix:
+    def newton(self, eta: Floats, gradient: Floats) -> Floats:
         """Return each gradient times the inverse Hessian."""
         return self.at(eta).newton(eta, gradient)
 
-    def cautious(self, eta: Matrix, gradient: Matrix) -> Matrix:
+    def cautious(self, eta: Floats, gradient: Floats) -> Floats:
         """Return each gradient times the inverse of a matrix above the Hessian."""
         return self.at(eta).cautious(eta, gradient)
 
-    def at(self, eta: Matrix) -> Penalised:
+    def at(self, eta: Floats) -> Penalised:
         """Return the fits with theta at linear predictors, estimated once for these."""
         if not self._last or self._last[0] is not eta:
             family: Any = self.problem.family
@@ -271,8 +271,8 @@ class Dispersed(Penalised):
 
 
 def fitted_theta(
-    y: Matrix, mean: Matrix, weights: Matrix, start: Matrix | None = None
-) -> Matrix:
+    y: Floats, mean: Floats, weights: Floats, start: Floats | None = None
+) -> Floats:
     """Return theta of the maximum likelihood given the means, shape (m,).
 
     It is infinite if the likelihood falls with the dispersion from 0 on.

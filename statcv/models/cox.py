@@ -16,14 +16,12 @@ from statcv.errors import ModelError
 from statcv.formula import Learnt
 from statcv.models.base import (
     Capabilities,
-    Matrix,
     PlainFit,
     TrainingSet,
     check_strength,
     refuse_kind,
     refuse_missing,
 )
-from statcv.models.batched.blocks import Numbers
 from statcv.models.batched.cox import CoxFits, fit_cox_folds, free_columns
 from statcv.models.batched.fits import FittedFolds, only_fit
 from statcv.models.batched.folds import Folds
@@ -35,6 +33,7 @@ from statcv.models.likelihood import Hazards
 from statcv.models.linear_fits import LinearFits
 from statcv.models.offsets import WHOLE, apart, fixed, others, with_offsets
 from statcv.models.spread import fold_variances
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.numeric.survival import risk_of
 from statcv.tables import Constructed
 
@@ -157,11 +156,11 @@ class Cox(Constructed):
         fits = replace(made.fits, coefficients=beta)
         return fitted_hazards(replace(made, fits=fits), records, folds, ridge)
 
-    def ridge(self, training: TrainingSet) -> Matrix:
+    def ridge(self, training: TrainingSet) -> Floats:
         """Return the strength of the penalty on each column, shape (p,)."""
         return np.asarray(self._ridges(training, WHOLE)[0])
 
-    def _ridges(self, records: TrainingSet, folds: Folds) -> Matrix:
+    def _ridges(self, records: TrainingSet, folds: Folds) -> Floats:
         """Return the strength in each fit, (fits, p); infinite for what has none."""
         made = np.zeros((len(folds), records.X.shape[1]))
         if self.C is not None and self.penalised:
@@ -172,7 +171,7 @@ class Cox(Constructed):
         return fixed(without_coefficients(made, records), records)
 
 
-def without_coefficients(ridge: Matrix, records: TrainingSet) -> Matrix:
+def without_coefficients(ridge: Floats, records: TrainingSet) -> Floats:
     """Make the ridge of each fit infinite, in place, for the intercept and strata."""
     ridge[:, np.setdiff1d(np.arange(ridge.shape[1]), free_columns(records))] = np.inf
     return ridge
@@ -186,7 +185,7 @@ def with_risks(
     at, of_rows = fitted.at, partial(strata_shares, names=records.names)
     known = of_rows(records.X)
 
-    def predict(rows: Numbers, fits: Numbers) -> Matrix:
+    def predict(rows: Numbers, fits: Numbers) -> Floats:
         return _predicted(linear, fitted.predict(rows, fits), known[rows], fits)
 
     return replace(
@@ -199,8 +198,8 @@ def with_risks(
 
 
 def _predicted(
-    linear: LinearFits, products: Matrix, shares: Matrix, fits: Numbers
-) -> Matrix:
+    linear: LinearFits, products: Floats, shares: Floats, fits: Numbers
+) -> Floats:
     """Return linear predictors and risks, (…, 1 + horizons), by products (…,)."""
     assert linear.constant is not None and linear.baseline is not None
     own = linear.baseline[fits]
@@ -214,7 +213,7 @@ def _predicted(
     return ProportionalHazards(own)(products + linear.constant[fits])
 
 
-def _predicted_alone(linear: LinearFits, names: tuple[str, ...], X: Matrix) -> Matrix:
+def _predicted_alone(linear: LinearFits, names: tuple[str, ...], X: Floats) -> Floats:
     alone = np.zeros(len(X), dtype=np.intp)
     shares = strata_shares(X, names)
     return _predicted(linear, X @ linear.coefficients[0], shares, alone)
@@ -230,10 +229,10 @@ class ProportionalHazards:
         The logarithm of the cumulative baseline hazard at each horizon.
     """
 
-    baseline: Matrix
+    baseline: Floats
 
     @classmethod
-    def of(cls, training: TrainingSet, eta: Matrix) -> ProportionalHazards:
+    def of(cls, training: TrainingSet, eta: Floats) -> ProportionalHazards:
         """Estimate the baseline of a training set as Breslow does.
 
         Parameters
@@ -257,19 +256,19 @@ class ProportionalHazards:
         rows = eta[None, None, alone.sets.order]
         return cls(alone.log_baseline(rows, training.horizons)[0, 0])
 
-    def __call__(self, eta: Matrix) -> Matrix:
+    def __call__(self, eta: Floats) -> Floats:
         """Return log hazards and risks, (…, 1 + horizons), at log hazards (…,)."""
         eta = eta[..., None]
         return np.concatenate([eta, risk_of(eta + self.baseline)], axis=-1)
 
 
 def baseline_beside(
-    eta: Matrix,
-    y: Matrix,
+    eta: Floats,
+    y: Floats,
     horizons: tuple[float, ...],
     efron: bool,
-    weights: Matrix | None = None,
-) -> Matrix:
+    weights: Floats | None = None,
+) -> Floats:
     """Return the probability of no event by each horizon at a linear predictor of 0.
 
     The linear predictors, (n,), are given, and their mean is about 0.
@@ -280,7 +279,7 @@ def baseline_beside(
 
 
 def fitted_hazards(
-    made: CoxFits, records: TrainingSet, folds: Folds, ridge: Matrix
+    made: CoxFits, records: TrainingSet, folds: Folds, ridge: Floats
 ) -> FittedFolds:
     """Return what predicts by coefficients and baseline hazards, (fits, p) ridges."""
     free = free_columns(records)

@@ -13,17 +13,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from statcv.models.base import Matrix, TrainingSet
+from statcv.models.base import TrainingSet
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.fits import FittedFolds, FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.spread import fold_variances
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.numeric.logistic import expit
-
-Numbers = NDArray[np.intp]
 
 EXACT = 1e-10  # a negligible mean derivative of the log-likelihood of a record
 ROUGH = 1e-5  # a derivative that is negligible on the way between two strengths
@@ -113,13 +111,13 @@ class _Path:
         Coefficients of the divided columns, which are updated in place.
     """
 
-    X: Matrix
+    X: Floats
     place: int | None
-    y: Matrix
-    weights: Matrix
-    scale: Matrix
+    y: Floats
+    weights: Floats
+    scale: Floats
     l1_ratio: float
-    beta: Matrix
+    beta: Floats
 
     @classmethod
     def of(
@@ -144,9 +142,7 @@ class _Path:
             beta[:, records.intercept] = np.log(share / np.maximum(1 - share, 1e-9))
         return cls(records.X, records.intercept, y, weights, scale, l1_ratio, beta)
 
-    def along(
-        self, strengths: Matrix
-    ) -> Iterator[tuple[int, Matrix, NDArray[np.bool_]]]:
+    def along(self, strengths: Floats) -> Iterator[tuple[int, Floats, Bools]]:
         """Yield the number of each strength, coefficients, and whether they are sure.
 
         Strengths between two that lie apart are passed as well, roughly.
@@ -167,15 +163,15 @@ class _Path:
             before = aim
             yield number, self.beta / self.scale, sure
 
-    def gradients(self) -> Matrix:
+    def gradients(self) -> Floats:
         """Return derivatives of the log-likelihood by the coefficients, (fits, p)."""
         used = np.flatnonzero(self.beta.any(axis=0))
         eta = (self.beta / self.scale)[:, used] @ self.X[:, used].T
         return ((self.weights * (self.y - expit(eta))) @ self.X) / self.scale
 
     def _move(
-        self, strength: float, before: float, gradient: Matrix, exact: float
-    ) -> tuple[Matrix, NDArray[np.bool_]]:
+        self, strength: float, before: float, gradient: Floats, exact: float
+    ) -> tuple[Floats, Bools]:
         """Move to the optima of a strength; return the gradients and what is sure."""
         l1 = self.l1_ratio * strength
         # a gradient seldom changes by more than the strength does
@@ -224,13 +220,13 @@ class _NetProblem:
         Strengths of the penalties on absolute values and on halves of squares.
     """
 
-    X: Matrix
-    y: Matrix
-    weights: Matrix
-    l1: Matrix
-    l2: Matrix
+    X: Floats
+    y: Floats
+    weights: Floats
+    l1: Floats
+    l2: Floats
 
-    def optimum(self, beta: Matrix, enough: float) -> tuple[Matrix, bool]:
+    def optimum(self, beta: Floats, enough: float) -> tuple[Floats, bool]:
         """Return the optimum from a start near it, and whether it was reached."""
         value = self.value(beta)
         for _ in range(MAX_STEPS):
@@ -260,7 +256,7 @@ class _NetProblem:
             beta, value = ahead, moved
         return beta, False
 
-    def value(self, beta: Matrix) -> float:
+    def value(self, beta: Floats) -> float:
         """Return the penalised log-likelihood."""
         used = beta != 0
         eta = self.X[:, used] @ beta[used]
@@ -269,8 +265,8 @@ class _NetProblem:
         return float(likelihood - penalty)
 
     def _shortened(
-        self, beta: Matrix, some: Numbers, move: Matrix, value: float
-    ) -> tuple[Matrix | None, float]:
+        self, beta: Floats, some: Numbers, move: Floats, value: float
+    ) -> tuple[Floats | None, float]:
         """Return the end of a step along which the function does not fall."""
         ahead = beta.copy()
         for _ in range(MAX_HALVINGS):
@@ -283,8 +279,8 @@ class _NetProblem:
 
 
 def _signed_step(
-    H: Matrix, rise: Matrix, beta: Matrix, sign: Matrix, bound: NDArray[np.bool_]
-) -> Matrix:
+    H: Floats, rise: Floats, beta: Floats, sign: Floats, bound: Bools
+) -> Floats:
     """Return the step to the top of a parabola that changes no sign.
 
     A coefficient that meets 0 on the way stays there.

@@ -17,7 +17,8 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.base import Matrix, TrainingSet
+from statcv.models.base import TrainingSet
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.numeric.logistic import expit, softmax
 
 ALIGNED = 8  # directions, of which one may be that of a record, about
@@ -47,8 +48,8 @@ class Family(ABC):
     """
 
     y: NDArray[Any]
-    basis: Matrix = field(default_factory=lambda: ONE)
-    offset: Matrix | None = None
+    basis: Floats = field(default_factory=lambda: ONE)
+    offset: Floats | None = None
     # whether the second derivatives are the same everywhere
     quadratic: ClassVar[bool] = False
     # the largest negligible error of linear predictors: 2.5e-11 of probabilities
@@ -60,7 +61,7 @@ class Family(ABC):
         return len(self.basis)
 
     @property
-    def directions(self) -> Matrix:
+    def directions(self) -> Floats:
         """The directions of the information of a record, shape (directions, free)."""
         return ONE
 
@@ -85,7 +86,7 @@ class Family(ABC):
         return ()
 
     @property
-    def targets(self) -> Matrix:
+    def targets(self) -> Floats:
         """The outcomes as mean values, on average of several, (width, rows)."""
         return np.asarray(self.y.mean(axis=0) if self.several else self.y[None])
 
@@ -101,32 +102,32 @@ class Family(ABC):
         offset = None if self.offset is None else self.offset[..., some]
         return replace(self, y=self.y[..., some], offset=offset)
 
-    def added(self, eta: Matrix) -> Matrix:
+    def added(self, eta: Floats) -> Floats:
         """Return linear predictors with the offset."""
         return eta if self.offset is None else eta + self.offset
 
-    def add_to(self, eta: Matrix, rows: slice = EVERY) -> None:
+    def add_to(self, eta: Floats, rows: slice = EVERY) -> None:
         """Add the offset to linear predictors in place."""
         if self.offset is not None:
             eta += self.offset[..., rows]
 
-    def mean(self, eta: Matrix) -> Matrix:
+    def mean(self, eta: Floats) -> Floats:
         """Return the mean values at linear predictors, each (width, rows)."""
         return eta
 
     @abstractmethod
-    def loss(self, eta: Matrix) -> Matrix:
+    def loss(self, eta: Floats) -> Floats:
         """Return minus the log-likelihoods, shape (fits, rows)."""
 
     @abstractmethod
-    def pull(self, eta: Matrix, rows: slice = EVERY) -> None:
+    def pull(self, eta: Floats, rows: slice = EVERY) -> None:
         """Put the derivatives by the linear predictors in the place of these."""
 
     @abstractmethod
-    def variances(self, eta: Matrix) -> Matrix:
+    def variances(self, eta: Floats) -> Floats:
         """Return variances along the directions, shape (directions, fits, rows)."""
 
-    def cautious(self, eta: Matrix) -> Matrix:
+    def cautious(self, eta: Floats) -> Floats:
         """Return variances that are higher for records on the wrong side.
 
         With these Newton's method does not go too far.
@@ -134,11 +135,11 @@ class Family(ABC):
         return self.variances(eta)
 
     @abstractmethod
-    def spread(self, eta: Matrix) -> Matrix:
+    def spread(self, eta: Floats) -> Floats:
         """Return the largest linear predictor, or difference of two, (fits, rows)."""
 
 
-def curvature(family: Family, variances: Matrix) -> Matrix:
+def curvature(family: Family, variances: Floats) -> Floats:
     """Return minus the second derivatives by each two of what is free.
 
     Parameters
@@ -202,22 +203,22 @@ class TwoClasses(Family):
         return -1, 1
 
     @property
-    def targets(self) -> Matrix:
+    def targets(self) -> Floats:
         """The share of the positive class in the outcomes of each record."""
         mean = self.y.mean(axis=0) if self.several else self.y[None]
         return np.asarray((mean + 1) / 2)
 
-    def mean(self, eta: Matrix) -> Matrix:
+    def mean(self, eta: Floats) -> Floats:
         """Return the probability of the positive class."""
         return expit(self.added(eta))
 
-    def loss(self, eta: Matrix) -> Matrix:
+    def loss(self, eta: Floats) -> Floats:
         """Return minus the log-likelihoods."""
         margin = (self.y * self.added(eta))[:, 0]
         # log(1 + exp(-margin)), which would overflow as it stands
         return np.asarray(np.log1p(np.exp(-np.abs(margin))) + np.maximum(-margin, 0))
 
-    def pull(self, eta: Matrix, rows: slice = EVERY) -> None:
+    def pull(self, eta: Floats, rows: slice = EVERY) -> None:
         """Put residuals in the place of linear predictors.
 
         They are probabilities of the class that was not observed, which keep their
@@ -231,12 +232,12 @@ class TwoClasses(Family):
         eta += 1
         np.divide(sign, eta, out=eta)
 
-    def variances(self, eta: Matrix) -> Matrix:
+    def variances(self, eta: Floats) -> Floats:
         """Return the variances of the outcomes."""
         small = np.exp(-np.abs(self.added(eta)))
         return np.asarray((small / (1 + small) ** 2).swapaxes(0, 1))
 
-    def cautious(self, eta: Matrix) -> Matrix:
+    def cautious(self, eta: Floats) -> Floats:
         """Bound the loss of records on the wrong side as Jaakkola & Jordan (2000)."""
         at = self.added(eta)
         # tanh(x) / x is 1 at so small an x, where 0 would divide by 0
@@ -248,7 +249,7 @@ class TwoClasses(Family):
         # a variance that underflows to 0 would leave a Hessian of zeros
         return np.asarray(np.maximum(made, 1e-300))
 
-    def spread(self, eta: Matrix) -> Matrix:
+    def spread(self, eta: Floats) -> Floats:
         """Return the linear predictor without its sign."""
         return np.asarray(np.abs(self.added(eta)[:, 0]))
 
@@ -265,19 +266,19 @@ class Numeric(Family):
     quadratic = True
     accuracy = 4e-11
 
-    def loss(self, eta: Matrix) -> Matrix:
+    def loss(self, eta: Floats) -> Floats:
         """Return half the squared residuals."""
         return np.asarray((self.y - eta)[:, 0] ** 2 / 2)
 
-    def pull(self, eta: Matrix, rows: slice = EVERY) -> None:
+    def pull(self, eta: Floats, rows: slice = EVERY) -> None:
         """Put residuals in the place of means."""
         np.subtract(self.y[..., rows], eta, out=eta)
 
-    def variances(self, eta: Matrix) -> Matrix:
+    def variances(self, eta: Floats) -> Floats:
         """Return 1."""
         return np.ones_like(eta.swapaxes(0, 1))
 
-    def spread(self, eta: Matrix) -> Matrix:
+    def spread(self, eta: Floats) -> Floats:
         """Return 0, since nothing is separated."""
         return np.zeros_like(eta[:, 0])
 
@@ -302,12 +303,12 @@ class Classes(Family):
         return list(combinations_with_replacement(free, 2))
 
     @cached_property
-    def _two(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def _two(self) -> tuple[Numbers, Numbers]:
         """Each two classes."""
         return np.triu_indices(self.width, k=1)
 
     @cached_property
-    def directions(self) -> Matrix:
+    def directions(self) -> Floats:
         """The differences of each two classes."""
         first, second = self._two
         return np.asarray(self.basis[first] - self.basis[second])
@@ -318,7 +319,7 @@ class Classes(Family):
         return range(self.width)
 
     @property
-    def targets(self) -> Matrix:
+    def targets(self) -> Floats:
         """The shares of the classes in the outcomes of each record."""
         observed = self.y == np.arange(self.width).reshape(-1, *[1] * self.y.ndim)
         return np.asarray(observed.mean(axis=1) if self.several else observed, float)
@@ -329,24 +330,24 @@ class Classes(Family):
         # a probability is at least exp(-spread) / K, here e times what is extreme
         return float(-np.log(EXTREME * self.width) - 1)
 
-    def mean(self, eta: Matrix) -> Matrix:
+    def mean(self, eta: Floats) -> Floats:
         """Return the probabilities of the classes."""
         return softmax(eta, axis=-2)
 
-    def loss(self, eta: Matrix) -> Matrix:
+    def loss(self, eta: Floats) -> Floats:
         """Return minus the log-likelihoods."""
         top = eta.max(axis=1)
         # log-sum-exp minus the largest predictor, so that no exponential overflows
         total = np.log(np.exp(eta - top[:, None]).sum(axis=1))
         return np.asarray(total + top - eta.reshape(-1)[self._observed(eta, EVERY)])
 
-    def _observed(self, eta: Matrix, rows: slice) -> NDArray[np.intp]:
+    def _observed(self, eta: Floats, rows: slice) -> Numbers:
         """Return where the predictors of the classes observed are, (fits, rows)."""
         fits, classes, m = eta.shape
         fit = np.arange(fits)[:, None] * (classes * m)
         return np.asarray(self.y[..., rows] * m + np.arange(m) + fit)
 
-    def pull(self, eta: Matrix, rows: slice = EVERY) -> None:
+    def pull(self, eta: Floats, rows: slice = EVERY) -> None:
         """Put residuals in the place of linear predictors.
 
         That of the class observed is the sum of the other probabilities, which keeps
@@ -364,12 +365,12 @@ class Classes(Family):
         eta /= -total[:, None]
         flat[place] = others / total
 
-    def variances(self, eta: Matrix) -> Matrix:
+    def variances(self, eta: Floats) -> Floats:
         """Return the products of the probabilities of each two classes."""
         shares, (first, second) = softmax(eta, axis=1).swapaxes(0, 1), self._two
         return np.asarray(shares[first] * shares[second])
 
-    def cautious(self, eta: Matrix) -> Matrix:
+    def cautious(self, eta: Floats) -> Floats:
         """Bound the information of records on the wrong side as Böhning (1992)."""
         observed = eta.reshape(-1)[self._observed(eta, EVERY)]
         top = eta.max(axis=1)
@@ -377,17 +378,17 @@ class Classes(Family):
         # ½(I − 11ᵀ/K), above the covariance of any probabilities
         return np.where(share < 0.5, 0.5 / self.width, self.variances(eta))
 
-    def spread(self, eta: Matrix) -> Matrix:
+    def spread(self, eta: Floats) -> Floats:
         """Return the largest difference of two linear predictors."""
         return np.asarray(eta.max(axis=1) - eta.min(axis=1))
 
 
-def free_classes(ridge: Matrix, width: int) -> NDArray[np.intp]:
+def free_classes(ridge: Floats, width: int) -> Numbers:
     """Return which of some linear predictors have coefficients of their own."""
     return np.arange(0 if width == 1 or (ridge > 0).any() else 1, width)
 
 
-def contrasts(ridge: Matrix, classes: int) -> Matrix:
+def contrasts(ridge: Floats, classes: int) -> Floats:
     """Return a basis of the coefficients that classes may have, (classes, c).
 
     Class 0 has no coefficients without a penalty; with one, those of all classes sum
@@ -401,7 +402,7 @@ def contrasts(ridge: Matrix, classes: int) -> Matrix:
     return np.asarray(np.linalg.qr(columns)[0][:, 1:], dtype=float)
 
 
-def class_names(names: tuple[str, ...], free: NDArray[np.intp]) -> tuple[str, ...]:
+def class_names(names: tuple[str, ...], free: Numbers) -> tuple[str, ...]:
     """Return the names of the coefficients, class by class."""
     return tuple(f"{name}[{k}]" for k in free for name in names)
 
@@ -432,12 +433,12 @@ class Counts(Family):
             made = replace(made, dispersion=self.dispersion[outcomes])
         return made
 
-    def mean(self, eta: Matrix) -> Matrix:
+    def mean(self, eta: Floats) -> Floats:
         """Return the means."""
         with np.errstate(over="ignore"):
             return np.asarray(np.exp(self.added(eta)))
 
-    def loss(self, eta: Matrix) -> Matrix:
+    def loss(self, eta: Floats) -> Floats:
         """Return minus the log-likelihoods, but for a constant."""
         mean, spread = self.mean(eta), self.dispersion
         if np.ndim(spread):
@@ -446,7 +447,7 @@ class Counts(Family):
             mean = np.where(spread > 0, size, mean)
         return np.asarray((mean - self.y * self.added(eta))[:, 0])
 
-    def pull(self, eta: Matrix, rows: slice = EVERY) -> None:
+    def pull(self, eta: Floats, rows: slice = EVERY) -> None:
         """Put residuals, over what the variance exceeds the mean by, in their place."""
         self.add_to(eta, rows)
         np.exp(eta, out=eta)
@@ -455,19 +456,19 @@ class Counts(Family):
         if more is not None:
             eta /= more
 
-    def variances(self, eta: Matrix) -> Matrix:
+    def variances(self, eta: Floats) -> Floats:
         """Return the observed information of each record."""
         mean, spread = self.mean(eta), self.dispersion
         if np.ndim(spread):
             mean = mean * ((1 + spread * self.y) / (1 + spread * mean) ** 2)
         return np.asarray(mean.swapaxes(0, 1))
 
-    def cautious(self, eta: Matrix) -> Matrix:
+    def cautious(self, eta: Floats) -> Floats:
         """Return the larger of mean and count, for counts above their mean."""
         more = np.maximum(self.mean(eta), self.y).swapaxes(0, 1)
         return np.asarray(np.maximum(more, 1e-300))
 
-    def spread(self, eta: Matrix) -> Matrix:
+    def spread(self, eta: Floats) -> Floats:
         """Return minus the logarithm of the mean, where it is below 1."""
         return np.asarray(np.maximum(-self.added(eta), 0.0)[:, 0])
 
@@ -480,7 +481,7 @@ def width_of(records: TrainingSet) -> int:
     return records.n_classes if records.kind == "multiclass" else 1
 
 
-def family_of(records: TrainingSet, ridge: Matrix) -> Family:
+def family_of(records: TrainingSet, ridge: Floats) -> Family:
     """Return the log-likelihood of the outcomes of some records.
 
     Parameters

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ModelError
-from statcv.models.base import Matrix, Model, TrainingSet, positive_weights
+from statcv.models.base import Model, TrainingSet, positive_weights
 from statcv.models.batched.blocks import Block
 from statcv.models.batched.downdate import Whole
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.quasi_newton import ACCURACY, Until, climb
+from statcv.numeric.arrays import Bools, Floats
 from statcv.numeric.gram import column_units, information_of, quadratic_of
 from statcv.numeric.newton import Optimum, minimise
 
@@ -52,7 +53,7 @@ def fit_firth(training: TrainingSet) -> Optimum:
     return Optimum(basis @ theta, converged, separated=False)
 
 
-def orthonormal(X: Matrix, weights: Matrix) -> Matrix:
+def orthonormal(X: Floats, weights: Floats) -> Floats:
     """Return B, shape (p, q), such that the weighted rows of X @ B are orthonormal.
 
     Firth's estimate does not depend on the coordinates: theta in these, B @ theta in
@@ -70,8 +71,8 @@ def orthonormal(X: Matrix, weights: Matrix) -> Matrix:
 
 
 def maximise(
-    Z: Matrix, y: Matrix, weights: Matrix, offset: Matrix | None = None
-) -> tuple[Matrix, bool]:
+    Z: Floats, y: Floats, weights: Floats, offset: Floats | None = None
+) -> tuple[Floats, bool]:
     """Return the maximum of the penalised likelihood, and whether it was found.
 
     Parameters
@@ -90,7 +91,7 @@ def maximise(
     return found.beta[0], bool(found.converged[0])
 
 
-def excess(Z: Matrix, eta: Matrix, weights: Matrix) -> Matrix:
+def excess(Z: Floats, eta: Floats, weights: Floats) -> Floats:
     """Return the information minus the Hessian of the penalised likelihood, (q, q)."""
     place = Place.at(Z, eta, weights)
     return np.asarray(place.R.T @ place.excess @ place.R)
@@ -103,10 +104,10 @@ def excess(Z: Matrix, eta: Matrix, weights: Matrix) -> Matrix:
 class _Firth:
     """Minus the penalised log-likelihood, of a batch of one fit."""
 
-    Z: Matrix
-    y: Matrix
-    weights: Matrix
-    offset: Matrix | float
+    Z: Floats
+    y: Floats
+    weights: Floats
+    offset: Floats | float
 
     @property
     def size(self) -> tuple[int, int]:
@@ -115,13 +116,13 @@ class _Firth:
     def part(self, chosen: NDArray[Any]) -> _Firth:
         return self
 
-    def at(self, eta: Matrix) -> Place:
+    def at(self, eta: Floats) -> Place:
         return Place.at(self.Z, eta[0, 0] + self.offset, self.weights)
 
-    def linear(self, beta: Matrix) -> Matrix:
+    def linear(self, beta: Floats) -> Floats:
         return np.asarray((beta @ self.Z.T)[:, None])
 
-    def loss(self, eta: Matrix, beta: Matrix) -> Matrix:
+    def loss(self, eta: Floats, beta: Floats) -> Floats:
         # log(1 + exp(-eta)) and log(1 + exp(eta)) without overflow
         at = eta[0, 0] + self.offset
         positive, negative = np.logaddexp(0.0, -at), np.logaddexp(0.0, at)
@@ -131,7 +132,7 @@ class _Firth:
             half = np.log(np.abs(self.at(eta).R.diagonal())).sum()
         return np.array([fit - half])
 
-    def gradient(self, eta: Matrix, beta: Matrix) -> Matrix:
+    def gradient(self, eta: Floats, beta: Floats) -> Floats:
         place, eta = self.at(eta), eta[0, 0] + self.offset
         # 1 - p and p, each from its own logarithm, keep their digits near 0
         short = self.y * np.exp(-np.logaddexp(0.0, eta))
@@ -140,7 +141,7 @@ class _Firth:
         pull = place.leverages * place.tanh / 2
         return np.asarray((self.weights * (short - beyond) - pull) @ self.Z)[None]
 
-    def newton(self, eta: Matrix, gradient: Matrix) -> Matrix:
+    def newton(self, eta: Floats, gradient: Floats) -> Floats:
         place = self.at(eta)
         # in coordinates in which the information is the identity
         hessian = np.eye(gradient.shape[1]) - place.excess
@@ -151,15 +152,15 @@ class _Firth:
         white = place.whitened(gradient[0])
         return place.back(turn @ (turn.T @ white / values))[None]
 
-    def cautious(self, eta: Matrix, gradient: Matrix) -> Matrix:
+    def cautious(self, eta: Floats, gradient: Floats) -> Floats:
         """Fisher's scoring."""
         place = self.at(eta)
         return place.back(place.whitened(gradient[0]))[None]
 
-    def furthest(self, eta: Matrix) -> Matrix:
+    def furthest(self, eta: Floats) -> Floats:
         return np.asarray(np.abs(eta).max(axis=(1, 2), initial=0.0))
 
-    def extreme(self, eta: Matrix) -> NDArray[np.bool_]:
+    def extreme(self, eta: Floats) -> Bools:
         return np.zeros(1, dtype=bool)  # the penalty keeps all coefficients finite
 
 
@@ -177,14 +178,14 @@ class Place:
         Variance of an outcome of weight 1.
     """
 
-    Z: Matrix
-    Q: Matrix
-    R: Matrix
-    tanh: Matrix
-    variance: Matrix
+    Z: Floats
+    Q: Floats
+    R: Floats
+    tanh: Floats
+    variance: Floats
 
     @classmethod
-    def at(cls, Z: Matrix, eta: Matrix, weights: Matrix) -> Place:
+    def at(cls, Z: Floats, eta: Floats, weights: Floats) -> Place:
         """Decompose the weighted rows at some linear predictors."""
         small = np.exp(-np.abs(eta))
         variance = small / (1 + small) ** 2
@@ -192,13 +193,13 @@ class Place:
         return cls(Z, Q, R, np.tanh(eta / 2), variance)
 
     @property
-    def leverages(self) -> Matrix:
+    def leverages(self) -> Floats:
         """The leverage of each record."""
         # hat values, the diagonal of the projection QQ' on the weighted columns
         return np.asarray(np.einsum("ij,ij->i", self.Q, self.Q))
 
     @property
-    def excess(self) -> Matrix:
+    def excess(self) -> Floats:
         """Second derivatives of the penalty, where the information is the identity."""
         # records in coordinates in which the information is the identity
         rows = np.linalg.solve(self.R.T, self.Z.T).T
@@ -211,11 +212,11 @@ class Place:
             made -= third @ third.T
         return np.asarray(made / 2)
 
-    def whitened(self, gradient: Matrix) -> Matrix:
+    def whitened(self, gradient: Floats) -> Floats:
         """Return a gradient in coordinates in which the information is the identity."""
         return np.asarray(np.linalg.solve(self.R.T, gradient))
 
-    def back(self, step: Matrix) -> Matrix:
+    def back(self, step: Floats) -> Floats:
         """Return a step in these coordinates as one in those of ``Z``."""
         return np.asarray(np.linalg.solve(self.R, step))
 
@@ -300,17 +301,17 @@ class _Problem:
     offset : numpy.ndarray, shape (n,)
     """
 
-    Z: Matrix
-    y: Matrix
-    weights: Matrix
+    Z: Floats
+    y: Floats
+    weights: Floats
     block: Block
-    offset: Matrix
+    offset: Floats
 
     def part(self, chosen: NDArray[Any]) -> _Problem:
         """Return the problem of some of the fits."""
         return replace(self, block=self.block.part(chosen))
 
-    def at(self, theta: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+    def at(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
         """Return 2p - 1, weights, and weighted variances of the records, (m, n)."""
         tanh = np.tanh((theta @ self.Z.T + self.offset) / 2)
         counts = np.tile(self.weights, (len(theta), 1))
@@ -318,7 +319,7 @@ class _Problem:
         # p = (1 + tanh(eta / 2)) / 2, so that p (1 - p) = (1 - tanh²) / 4
         return tanh, counts, counts * (1 - tanh**2) / 4
 
-    def gradient(self, theta: Matrix) -> Matrix:
+    def gradient(self, theta: Floats) -> Floats:
         """Return the modified score of each fit; NaN without information."""
         y = self.y if self.block.outcome is None else self.y[self.block.outcome]
         tanh, counts, variance = self.at(theta)
@@ -336,7 +337,7 @@ MOVED = 1e-12  # a change of an intercept that is negligible
 MAX_ITERATIONS = 60  # steps at most of the correction of intercepts
 
 
-def intercept_shifts(eta: Matrix, y: Matrix, counts: Matrix) -> Matrix:
+def intercept_shifts(eta: Floats, y: Floats, counts: Floats) -> Floats:
     """Return what to add to linear predictors for the right mean of probabilities.
 
     Parameters
@@ -375,8 +376,8 @@ def intercept_shifts(eta: Matrix, y: Matrix, counts: Matrix) -> Matrix:
 
 
 def correct_intercepts(
-    coefficients: Matrix, records: TrainingSet, folds: Folds
-) -> Matrix:
+    coefficients: Floats, records: TrainingSet, folds: Folds
+) -> Floats:
     """Return the coefficients of all folds with their intercepts corrected.
 
     Parameters

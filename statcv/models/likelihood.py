@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.numeric.arrays import Floats
 from statcv.numeric.logistic import expit, softmax
 from statcv.numeric.survival import risk_of
 
@@ -26,8 +27,6 @@ __all__ = [
     "LogLinear",
     "OfRecords",
 ]
-
-Floats = NDArray[np.float64]
 
 
 class Likelihood(Protocol):

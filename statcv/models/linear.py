@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.arguments import check_types
 from statcv.errors import ModelError
 from statcv.models.base import (
     Capabilities,
-    Matrix,
     Model,
     PlainFit,
     TrainingSet,
@@ -38,6 +36,7 @@ from statcv.models.families import Numeric
 from statcv.models.likelihood import Gaussian
 from statcv.models.linear_fits import LinearFits
 from statcv.models.offsets import WHOLE, alone, fit_folds_beside, fixed
+from statcv.numeric.arrays import Bools, Floats
 from statcv.numeric.gram import column_units
 from statcv.numeric.inverses import solve_well
 from statcv.numeric.threads import shared
@@ -79,7 +78,7 @@ def sure_linear_fits(records: TrainingSet, folds: Folds) -> FoldFits:
     (n, p), fits = records.X.shape, FoldFits.empty(len(folds), records.X.shape[1])
     if _are_wide(folds, n, p):
 
-        def fit(number: int) -> Matrix:
+        def fit(number: int) -> Floats:
             return _least_squares(folds.training_set(records, number))
 
         fits.coefficients[:] = shared(fit, range(len(folds)), 2.0 * n * n * p)
@@ -125,9 +124,7 @@ def _are_wide(folds: Folds, n: int, p: int) -> bool:
     return folds.largest(n) < p
 
 
-def _fit_large(
-    records: TrainingSet, folds: Folds
-) -> tuple[Matrix, NDArray[np.bool_]] | None:
+def _fit_large(records: TrainingSet, folds: Folds) -> tuple[Floats, Bools] | None:
     """Return coefficients of a few large folds, and which are beyond doubt."""
     # what is negligible is stated for outcomes of size 1
     size = float(np.abs(records.y).max(initial=0.0)) or 1.0
@@ -136,7 +133,7 @@ def _fit_large(
     return None if made is None else (made[0][:, 0] * size, made[1])
 
 
-def _determined(X: Matrix, R: Matrix) -> bool:
+def _determined(X: Floats, R: Floats) -> bool:
     """Return whether all records determine the coefficients well."""
     if not X.shape[1] or len(X) < X.shape[1]:
         return False
@@ -146,7 +143,7 @@ def _determined(X: Matrix, R: Matrix) -> bool:
 # ---- the training mean of every fold, by counting ----
 
 
-def fold_means(records: TrainingSet, folds: Folds) -> Matrix:
+def fold_means(records: TrainingSet, folds: Folds) -> Floats:
     """Return the mean outcome, or the class shares, of every training set.
 
     This is the prediction of :class:`~statcv.models.Mean` in the fold. Counts are
@@ -218,7 +215,7 @@ class Linear(Constructed):
         """Raise ModelError for an outcome of more than two classes."""
         refuse_kind("linear regression", kind, ("continuous", "binary"))
 
-    def ridge(self, training: TrainingSet) -> Matrix:
+    def ridge(self, training: TrainingSet) -> Floats:
         """Return the strength of the penalty: 0, infinite for an offset."""
         return fixed(np.zeros(training.X.shape[1]), training)
 
@@ -251,7 +248,7 @@ class Linear(Constructed):
         return with_smaller(fitted, records, alike)
 
 
-def _least_squares(training: TrainingSet) -> Matrix:
+def _least_squares(training: TrainingSet) -> Floats:
     """Return the coefficients; those of least norm where columns are dependent."""
     X, y = training.X, training.y.astype(float)
     if len(X) < X.shape[1]:
@@ -263,7 +260,7 @@ def _least_squares(training: TrainingSet) -> Matrix:
     return np.asarray(np.linalg.lstsq(X / unit, y, rcond=None)[0] / unit)
 
 
-def _least_norm(training: TrainingSet) -> Matrix:
+def _least_norm(training: TrainingSet) -> Floats:
     """Fit fewer records than columns; the intercept has no part in the norm.
 
     The other coefficients are a sum of multiples of the records, which reproduces

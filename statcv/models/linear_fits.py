@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from statcv.numeric.arrays import Bools, Floats, Numbers
 
 __all__ = ["ARRAYS", "LinearFits", "joined_fits"]
 
-Floats = NDArray[np.float64]
 
 ARRAYS = (
     *("coefficients", "penalty", "constant", "filled"),
@@ -57,7 +57,7 @@ class LinearFits:
     constant: Floats | None = None
     filled: Floats | None = None
     class_weights: Floats | None = None
-    balanced: NDArray[np.bool_] | None = None
+    balanced: Bools | None = None
     baseline: Floats | None = None
     basis: Floats | None = None
     dispersion: Floats | None = None
@@ -82,7 +82,7 @@ class LinearFits:
         """The same fits by as few columns as there can be."""
         return self if self.smaller is None else self.smaller()
 
-    def chosen(self, fits: NDArray[np.intp]) -> LinearFits:
+    def chosen(self, fits: Numbers) -> LinearFits:
         """Return some of the fits."""
         given, kept = self.smallest, dict[str, Any]()
         for name in ARRAYS:

@@ -12,7 +12,6 @@ from statcv.arguments import check_types, described, is_number
 from statcv.errors import ModelError
 from statcv.models.base import (
     Capabilities,
-    Matrix,
     PlainFit,
     TrainingSet,
     check_strength,
@@ -41,6 +40,7 @@ from statcv.models.likelihood import Bernoulli
 from statcv.models.linear_fits import LinearFits
 from statcv.models.offsets import WHOLE, alone, fit_folds_beside, fixed
 from statcv.models.spread import fold_variances, variances
+from statcv.numeric.arrays import Floats
 from statcv.numeric.logistic import expit, softmax
 from statcv.numeric.newton import Optimum
 from statcv.tables import Constructed
@@ -269,7 +269,7 @@ class Logit(Constructed):
         fits = replace(fits, coefficients=beta)
         return by_linear_predictor(fits, records, folds, expit, ridge)
 
-    def ridge(self, training: TrainingSet) -> Matrix:
+    def ridge(self, training: TrainingSet) -> Floats:
         """Return the strength of the penalty on each column, shape (p,)."""
         # C × loss + ½ Σ β² has its optimum where loss + Σ β² / 2C has it
         ridge = np.full(training.X.shape[1], 1 / self.strength)
@@ -280,7 +280,7 @@ class Logit(Constructed):
             ridge[training.intercept] = 0.0
         return fixed(ridge, training)
 
-    def own_ridges(self, records: TrainingSet, folds: Folds) -> Matrix | None:
+    def own_ridges(self, records: TrainingSet, folds: Folds) -> Floats | None:
         """Return the strength in each fit, (fits, p); None if it is the same in all."""
         if not (self.standardize and self.penalised):
             return None
@@ -299,12 +299,12 @@ class Logit(Constructed):
         return space.original(fit_alone(space.rotated, space.rotated_ridge(ridge)))
 
 
-def mean_of(kind: str) -> Callable[[Matrix], Matrix]:
+def mean_of(kind: str) -> Callable[[Floats], Floats]:
     """Return the function from linear predictors to probabilities."""
     return softmax if kind == "multiclass" else expit
 
 
-def _regression(model: Logit, records: TrainingSet, own: Matrix | None) -> Regression:
+def _regression(model: Logit, records: TrainingSet, own: Floats | None) -> Regression:
     """Return how folds are fitted that have matrices of their own."""
     ridge = model.ridge(records)
 
@@ -312,7 +312,7 @@ def _regression(model: Logit, records: TrainingSet, own: Matrix | None) -> Regre
         return None if model.firth else find_centre(records, ridge)
 
     def in_basis(
-        basis: TrainingSet, folds: Folds, about: Matrix, penalties: Penalties | None
+        basis: TrainingSet, folds: Folds, about: Floats, penalties: Penalties | None
     ) -> FoldFits:
         if model.firth:  # whose penalty does not depend on the coordinates
             return sure_firth_fits(basis, folds)

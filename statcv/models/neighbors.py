@@ -11,7 +11,6 @@ from statcv.arguments import check_types, check_whole, one_of
 from statcv.errors import ModelError
 from statcv.models.base import (
     Capabilities,
-    Matrix,
     PlainFit,
     TrainingSet,
     refuse_kind,
@@ -21,7 +20,7 @@ from statcv.models.base import (
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.neighbors import Neighborhood, fit_own_neighbors
-from statcv.models.batched.new_levels import Numbers
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.tables import Constructed
 from statcv.words import plural
 
@@ -105,10 +104,10 @@ class Neighbors(Constructed):
             return None
         X = records.without_intercept
 
-        def predict(rows: Numbers, fits: Numbers) -> Matrix:
+        def predict(rows: Numbers, fits: Numbers) -> Floats:
             return fitted.predict(X, rows, fits)
 
-        def at(X: Matrix, fits: Numbers) -> Matrix:
+        def at(X: Floats, fits: Numbers) -> Floats:
             X = without_column(X, records.intercept)
             return fitted.predict(X, np.arange(len(X)), fits)
 
@@ -116,7 +115,7 @@ class Neighbors(Constructed):
         return FittedFolds(None, (), done, ~done, predict, at=at)
 
 
-def _predicted(fitted: Neighborhood, X: Matrix) -> Matrix:
+def _predicted(fitted: Neighborhood, X: Floats) -> Floats:
     """Return means or shares; NaN where a covariate is missing."""
     X = without_column(X, fitted.records.intercept)
     # a record that lacks a covariate has no distance from others

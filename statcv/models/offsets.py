@@ -9,22 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from statcv.models.base import Matrix, PlainFit, TrainingSet, means_at
+from statcv.models.base import PlainFit, TrainingSet, means_at
 from statcv.models.batched.fits import FittedFolds, FoldFits, only_fit
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.likelihood import Gaussian, LogLinear
+from statcv.numeric.arrays import Floats
 
 WHOLE = Folds.leaving_out([[]])  # a fit to all records
 
 
-def total(records: TrainingSet) -> Matrix:
+def total(records: TrainingSet) -> Floats:
     """Return the sum of the offsets of each record."""
     made = records.X[:, list(records.offsets)].sum(axis=1)
     return np.asarray(made if records.offset is None else made + records.offset)
 
 
-def others(records: TrainingSet) -> Matrix:
+def others(records: TrainingSet) -> Floats:
     """Return the columns other than offsets."""
     return np.setdiff1d(np.arange(records.X.shape[1]), records.offsets)
 
@@ -44,7 +45,7 @@ def without_offsets(records: TrainingSet, start: float) -> TrainingSet:
     )
 
 
-def with_offsets(beta: Matrix, records: TrainingSet, start: float) -> Matrix:
+def with_offsets(beta: Floats, records: TrainingSet, start: float) -> Floats:
     """Return the coefficients of all columns, shape (fits, p): 1 for an offset."""
     made = np.ones((len(beta), records.X.shape[1]))
     made[:, others(records)] = beta
@@ -53,7 +54,7 @@ def with_offsets(beta: Matrix, records: TrainingSet, start: float) -> Matrix:
     return made
 
 
-def fixed(ridge: Matrix, records: TrainingSet) -> Matrix:
+def fixed(ridge: Floats, records: TrainingSet) -> Floats:
     """Make the penalty of offsets infinite, in place."""
     ridge[..., list(records.offsets)] = np.inf
     return ridge
@@ -101,7 +102,7 @@ def zeroed(model: Any, records: TrainingSet) -> tuple[TrainingSet, float]:
     return replace(records, X=X, y=y, offset=offset, offsets=()), start
 
 
-def alone(fitted: FittedFolds | None, mean: Callable[[Matrix], Matrix]) -> PlainFit:
+def alone(fitted: FittedFolds | None, mean: Callable[[Floats], Floats]) -> PlainFit:
     """Return the only fit of a plan, which predicts by means of linear predictors."""
     assert fitted is not None and fitted.linear is not None
     found = np.nan_to_num(np.asarray(fitted.coefficients)[0], posinf=np.inf).tolist()
@@ -113,8 +114,8 @@ def fit_folds_beside(
     model: Any,
     records: TrainingSet,
     folds: Folds,
-    mean: Callable[[Matrix], Matrix],
-    own: Matrix | None = None,
+    mean: Callable[[Floats], Floats],
+    own: Floats | None = None,
 ) -> FittedFolds | None:
     """Fit a regression beside the offset in all folds, by the ridge or each fold's."""
     inner, start = apart(model, records)

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from statcv.models.base import Matrix, PlainFit, TrainingSet, means_at, positive_weights
+from statcv.models.base import PlainFit, TrainingSet, means_at, positive_weights
 from statcv.models.batched.partial_likelihood import partial_likelihood
 from statcv.models.cox import Cox, ProportionalHazards, baseline_beside
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
+from statcv.numeric.arrays import Floats
 from statcv.numeric.logistic import expit
 
 REGRESSIONS: Mapping[str, Any] = {
@@ -22,7 +23,7 @@ REGRESSIONS: Mapping[str, Any] = {
 }
 
 
-def intercept_beside(kind: str, y: Matrix, eta: Matrix, weights: Matrix) -> float:
+def intercept_beside(kind: str, y: Floats, eta: Floats, weights: Floats) -> float:
     """Return the intercept of the maximum likelihood, with the rest as an offset.
 
     It is 0 for times to an event, whose baseline hazard takes its part.
@@ -48,7 +49,7 @@ def has_one_class(training: TrainingSet) -> bool:
     return training.kind == "binary" and len(np.unique(training.y[used])) < 2
 
 
-def fitted_values(training: TrainingSet) -> tuple[Matrix, bool]:
+def fitted_values(training: TrainingSet) -> tuple[Floats, bool]:
     """Return the coefficients by maximum likelihood, and whether they are infinite.
 
     The intercept of times to an event is 0.
@@ -61,7 +62,7 @@ def fitted_values(training: TrainingSet) -> tuple[Matrix, bool]:
 
 def fit_with(
     training: TrainingSet,
-    beta: Matrix,
+    beta: Floats,
     separated: bool,
     chosen: dict[str, Any] | None,
     baseline: Sequence[float] | None = None,
@@ -72,7 +73,7 @@ def fit_with(
     at a linear predictor of 0; they are estimated unless given.
     """
     named = dict(zip(training.names, beta.tolist(), strict=True))
-    mean: Callable[[Matrix], Matrix] = partial(mean_of, training.kind)
+    mean: Callable[[Floats], Floats] = partial(mean_of, training.kind)
     if training.kind == "survival":
         centre, given = 0.0, np.array(baseline if baseline is not None else [])
         if baseline is None:
@@ -87,12 +88,12 @@ def fit_with(
     return PlainFit(predict, named, separated=separated, chosen=chosen)
 
 
-def mean_of(kind: str, eta: Matrix) -> Matrix:
+def mean_of(kind: str, eta: Floats) -> Floats:
     """Return the means of linear predictors."""
     return expit(eta) if kind == "binary" else eta
 
 
-def loss_of(training: TrainingSet, eta: Matrix, weights: Matrix) -> float:
+def loss_of(training: TrainingSet, eta: Floats, weights: Floats) -> float:
     """Return minus the log-likelihood; half the sum of squares of numbers.
 
     It is Cox's partial likelihood of times to an event, with Efron's ties.

@@ -10,7 +10,6 @@ import numpy as np
 from statcv.errors import ModelError
 from statcv.models.base import (
     Capabilities,
-    Matrix,
     PlainFit,
     TrainingSet,
     check_strength,
@@ -24,6 +23,7 @@ from statcv.models.batched.folds import Folds
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.likelihood import CumulativeLogit
 from statcv.models.offsets import WHOLE
+from statcv.numeric.arrays import Floats
 from statcv.tables import Constructed
 
 
@@ -93,7 +93,7 @@ class ProportionalOdds(Constructed):
             )
         refuse_kind("proportional-odds regression", kind, ("multiclass",))
 
-    def ridge(self, training: TrainingSet) -> Matrix:
+    def ridge(self, training: TrainingSet) -> Floats:
         """Return the strength of the penalty on each column, shape (p,)."""
         columns = np.arange(training.X.shape[1])
         return np.where(columns == training.intercept, 0.0, 1 / (self.C or np.inf))
@@ -136,7 +136,7 @@ class ProportionalOdds(Constructed):
 
 
 def fitted_odds(
-    fits: FoldFits, records: TrainingSet, folds: Folds, ridge: Matrix
+    fits: FoldFits, records: TrainingSet, folds: Folds, ridge: Floats
 ) -> FittedFolds:
     """Return fits that predict by cut points and slopes.
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.formula import Learnt
-from statcv.models.base import Matrix, TrainingSet
+from statcv.models.base import TrainingSet
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.folds import Folds
+from statcv.numeric.arrays import Floats, Numbers
 
 LOST = 1e-4  # share of the variance of all records below which a difference is inexact
 
 
 def variances(
-    X: Matrix, weights: Matrix | None = None, constant: float = 1.0
-) -> Matrix:
+    X: Floats, weights: Floats | None = None, constant: float = 1.0
+) -> Floats:
     """Return the (weighted) variance of each column.
 
     The divisor is the total weight, as in scikit-learn's ``StandardScaler``.
@@ -44,7 +44,7 @@ def variances(
     return np.where(made <= least**2, constant, made)
 
 
-def fold_variances(records: TrainingSet, folds: Folds, constant: float = 1.0) -> Matrix:
+def fold_variances(records: TrainingSet, folds: Folds, constant: float = 1.0) -> Floats:
     """Return the variances of the columns in the training set of each fit, (fits, p).
 
     Parameters
@@ -68,7 +68,7 @@ def fold_variances(records: TrainingSet, folds: Folds, constant: float = 1.0) ->
     if isinstance(folds.matrices, Learnt):
         every, step = np.arange(len(folds)), max(1, 4 * CELLS // max(n * p, 1))
         for start in range(0, len(folds), step):
-            some: NDArray[np.intp] = every[start : start + step]
+            some: Numbers = every[start : start + step]
             own = folds.weights_in(records, some)
             made[some] = variances(folds.matrices.matrices(some), own)
         return made
@@ -92,7 +92,7 @@ def fold_variances(records: TrainingSet, folds: Folds, constant: float = 1.0) ->
     return made
 
 
-def diagonal(strengths: Matrix, fits: NDArray[np.intp]) -> Matrix:
+def diagonal(strengths: Floats, fits: Numbers) -> Floats:
     """Return the ridges of some fits as matrices, shape (m, p, p).
 
     Examples

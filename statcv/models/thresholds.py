@@ -16,7 +16,6 @@ from statcv.metrics import Metric, round_significant
 from statcv.models.base import (
     Capabilities,
     Fit,
-    Matrix,
     Model,
     TrainingSet,
     WrappedFit,
@@ -25,7 +24,7 @@ from statcv.models.base import (
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.fits import FittedFolds, fit_all_folds
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.new_levels import Numbers
+from statcv.numeric.arrays import Bools, Floats, Numbers
 
 __all__ = [
     "NAME",
@@ -56,7 +55,7 @@ class Rule:
     """
 
     label: str
-    score: Callable[[Matrix, Matrix, Matrix, Matrix], Matrix] | None
+    score: Callable[[Floats, Floats, Floats, Floats], Floats] | None
 
 
 RULES = {
@@ -80,7 +79,7 @@ NAME = "threshold"  # the name under which a chosen threshold is kept
 FAR = 1e200  # the scale of thresholds that lie beyond all predictions
 
 
-def deciding(decisions: Matrix) -> Matrix:
+def deciding(decisions: Floats) -> Floats:
     """Return thresholds for which any predictions lead to given decisions.
 
     Their mean over several fits leads to the decision of most of these fits.
@@ -95,7 +94,7 @@ def deciding(decisions: Matrix) -> Matrix:
     return FAR * ((0.5 if decisions.ndim == 1 else 0.0) - decisions)
 
 
-def threshold_in(fit: Fit, X: Matrix) -> float | Matrix | None:
+def threshold_in(fit: Fit, X: Floats) -> float | Floats | None:
     """Return the threshold that a fit chose, or those that stand for its decisions."""
     found = (fit.chosen or {}).get(NAME)
     if found is not None:
@@ -105,8 +104,8 @@ def threshold_in(fit: Fit, X: Matrix) -> float | Matrix | None:
 
 
 def threshold_used(
-    metric: Metric, given: float | None, own: float | Matrix | None
-) -> float | Matrix | None:
+    metric: Metric, given: float | None, own: float | Floats | None
+) -> float | Floats | None:
     """Return the threshold that a metric uses: that of the fit, or the one given."""
     if own is None or not metric.cuts:
         return given if metric.cuts else None
@@ -172,8 +171,8 @@ def refuse_beyond(threshold: float | None) -> None:
 
 
 def best_thresholds(
-    rule: Rule, y: NDArray[Any], predicted: Matrix, weights: Matrix
-) -> Matrix:
+    rule: Rule, y: NDArray[Any], predicted: Floats, weights: Floats
+) -> Floats:
     """Choose the threshold of each of several training sets.
 
     Predictions are cut midway between two neighbours; of equally good cuts the one
@@ -224,8 +223,8 @@ def best_thresholds(
 
 
 def _cumulated(
-    y: NDArray[Any], predicted: Matrix, weights: Matrix
-) -> tuple[Matrix, Matrix, Matrix, NDArray[np.bool_]]:
+    y: NDArray[Any], predicted: Floats, weights: Floats
+) -> tuple[Floats, Floats, Floats, Bools]:
     """Return predictions, falling, and the weight of true and false positives.
 
     The first value is above all predictions that count, so that no such record is
@@ -248,7 +247,7 @@ def _cumulated(
     )
 
 
-def _next_present(values: Matrix, present: NDArray[np.bool_]) -> Matrix:
+def _next_present(values: Floats, present: Bools) -> Floats:
     """Return the next lower value of a record that counts, or a value below all."""
     lowest = np.where(present, values, np.inf).min(axis=1, keepdims=True)
     below = np.where(lowest > 0, 0.0, lowest - 1)
@@ -341,7 +340,7 @@ class ThresholdedFit(WrappedFit):
 
     threshold: float
 
-    def decide(self, X: Matrix) -> None:
+    def decide(self, X: Floats) -> None:
         """Return None, as the threshold decides."""
 
     @property
@@ -351,7 +350,7 @@ class ThresholdedFit(WrappedFit):
         return {**own, NAME: self.threshold}
 
 
-def training_times(records: TrainingSet, folds: Folds, fits: Numbers) -> Matrix:
+def training_times(records: TrainingSet, folds: Folds, fits: Numbers) -> Floats:
     """Return by what each of some fits multiplies the weights of records, (fits, n)."""
     counts = folds.counts_in(len(records.X), fits)
     return counts if folds.weights is None else counts * folds.weights(fits)

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.errors import OutcomeError
 from statcv.folds import FoldPlan
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.new_levels import Numbers
-
-Floats = NDArray[np.float64]
+from statcv.numeric.arrays import Floats, Numbers
 
 
 def class_scales(plan: FoldPlan, given: Floats) -> Floats | None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from statcv.models.base import Capabilities, Matrix, Model, PlainFit, TrainingSet
+from statcv.models.base import Capabilities, Model, PlainFit, TrainingSet
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.counts import NegativeBinomial, Poisson
@@ -25,6 +25,7 @@ from statcv.models.logit import Logit
 from statcv.models.offsets import WHOLE
 from statcv.models.other_libraries.sklearn_estimator import Sklearn
 from statcv.models.other_libraries.sklearn_traits import last_step
+from statcv.numeric.arrays import Floats
 from statcv.tables import Constructed
 
 
@@ -133,20 +134,20 @@ def bare_records(records: TrainingSet) -> TrainingSet:
     )
 
 
-def _exposed(fit: PlainFit, records: TrainingSet, X: Matrix) -> Matrix:
+def _exposed(fit: PlainFit, records: TrainingSet, X: Floats) -> Floats:
     return fit.predict(bare_records(replace(records, X=X)).X)
 
 
-def _constant(value: Matrix, X: Matrix) -> Matrix:
+def _constant(value: Floats, X: Floats) -> Floats:
     return np.broadcast_to(value, (len(X), *value.shape))
 
 
-def _constants(values: Matrix) -> FittedFolds:
+def _constants(values: Floats) -> FittedFolds:
     done = np.ones(len(values), dtype=bool)
     return FittedFolds(None, (), done, ~done, lambda rows, fits: values[fits])
 
 
-def _fold_means(records: TrainingSet, folds: Folds) -> Matrix:
+def _fold_means(records: TrainingSet, folds: Folds) -> Floats:
     """Return the mean of every training set; a linear predictor of 0, and risks."""
     if records.kind != "survival":
         return fold_means(records, folds)
@@ -168,7 +169,7 @@ def innermost(model: Model) -> Model:
     return inner  # type: ignore[no-any-return]
 
 
-def predicted_without(model: Model, totals: Matrix) -> Matrix:
+def predicted_without(model: Model, totals: Floats) -> Floats:
     """Return predictions without predictors: the training mean, class-weighted.
 
     Parameters
@@ -203,7 +204,7 @@ def predicted_without(model: Model, totals: Matrix) -> Matrix:
     return np.asarray(-found if isinstance(innermost(model), NegMean) else found)
 
 
-def _class_weights(model: Model, totals: Matrix) -> Matrix:
+def _class_weights(model: Model, totals: Floats) -> Floats:
     """Return the factor by which the estimator multiplies the weight of each class."""
     estimator = last_step(getattr(innermost(model), "estimator", None))
     wanted = getattr(estimator, "class_weight", None)

@@ -7,11 +7,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.numeric.threads import product, shared
-
-Matrix = NDArray[np.float64]
 
 FEW = 2  # sets of weights up to which pairs of columns need not be listed
 # multiplications from which records of weight 0 are left out, and fits summed apart
@@ -23,7 +21,7 @@ MIN_ROWS = 256  # rows of a block at least, so that products are efficient
 FORMS = 2**18  # products of two columns that stay in the cache in quadratic forms
 
 
-def products_of(X: Matrix, out: Matrix | None = None) -> Matrix:
+def products_of(X: Floats, out: Floats | None = None) -> Floats:
     """Return the products of each row's entries, shape (q (q + 1) / 2, n).
 
     Parameters
@@ -52,8 +50,8 @@ def products_of(X: Matrix, out: Matrix | None = None) -> Matrix:
 
 
 def information_of(
-    X: Matrix, weights: Matrix, precision: type[np.floating[Any]] = np.float64
-) -> Matrix:
+    X: Floats, weights: Floats, precision: type[np.floating[Any]] = np.float64
+) -> Floats:
     """Return X'WX for several sets of weights, shape (m, p, p).
 
     Parameters
@@ -101,7 +99,7 @@ def information_of(
     return np.take(sums, _places(p), axis=1)
 
 
-def of_all_classes(found: Sequence[Matrix], classes: int) -> Matrix:
+def of_all_classes(found: Sequence[Floats], classes: int) -> Floats:
     """Put matrices for each two classes together, shape (…, c p, c p).
 
     Parameters
@@ -126,7 +124,7 @@ def of_all_classes(found: Sequence[Matrix], classes: int) -> Matrix:
     return made.reshape(*fits, classes * p, classes * p)
 
 
-def quadratic_of(X: Matrix, matrix: Matrix) -> Matrix:
+def quadratic_of(X: Floats, matrix: Floats) -> Floats:
     """Return x'Ax for every row x of X and each of several symmetric matrices A.
 
     Parameters
@@ -163,7 +161,7 @@ def quadratic_of(X: Matrix, matrix: Matrix) -> Matrix:
 
 
 @lru_cache
-def _places(q: int) -> NDArray[np.intp]:
+def _places(q: int) -> Numbers:
     """Return where each cell of a symmetric matrix stands in its upper triangle."""
     place = np.zeros((q, q), dtype=np.intp)
     first, second = np.triu_indices(q)
@@ -171,7 +169,7 @@ def _places(q: int) -> NDArray[np.intp]:
     return place
 
 
-def column_units(X: Matrix) -> NDArray[np.float64]:
+def column_units(X: Floats) -> Floats:
     """Return for each column the power of two by which to divide it.
 
     Columns of very different size would cost digits, and least squares would treat the

@@ -6,16 +6,15 @@ A matrix whose factor has a small pivot is not solved, since that would cost dig
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Matrix = NDArray[np.float64]
+from statcv.numeric.arrays import Bools, Floats
 
 CONDITION = 1e6  # about the largest condition number of a matrix solved as it is
 LEAST = 1e-150  # information on a coefficient; with less it is not determined
 TINY = 1e-12  # added to an information matrix whose diagonal is 1
 
 
-def solve_well(matrices: Matrix, right: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
+def solve_well(matrices: Floats, right: Floats) -> tuple[Floats, Bools]:
     """Solve for symmetric matrices, and tell where that costs few digits.
 
     Parameters
@@ -49,7 +48,7 @@ def solve_well(matrices: Matrix, right: Matrix) -> tuple[Matrix, NDArray[np.bool
     return solved.reshape(right.shape), well
 
 
-def factors(matrices: Matrix) -> Matrix:
+def factors(matrices: Floats) -> Floats:
     """Return the lower Cholesky factor of each matrix; NaN without one."""
     try:
         return np.asarray(np.linalg.cholesky(matrices))
@@ -60,7 +59,7 @@ def factors(matrices: Matrix) -> Matrix:
         return np.concatenate([factors(matrices[:half]), factors(matrices[half:])])
 
 
-def inverted(matrix: Matrix, penalty: Matrix) -> Matrix:
+def inverted(matrix: Floats, penalty: Floats) -> Floats:
     """Return the inverse of a penalised matrix, with 0 for what is not determined.
 
     Parameters

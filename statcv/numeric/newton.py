@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Matrix = NDArray[np.float64]
+from statcv.numeric.arrays import Bools, Floats, Numbers
 
 MAX_ITERATIONS = 200
 MAX_HALVINGS = 10
@@ -21,7 +21,6 @@ FLOOR = 1e-14  # the share of the objective at the start in a negligible gain
 # the change of linear predictors at the end above which extreme fits are separated
 MOVING = 0.1
 
-Bools = NDArray[np.bool_]
 O = TypeVar("O", bound="Objective")  # noqa: E741
 
 
@@ -39,28 +38,28 @@ class Objective(Protocol):
     def part(self: O, chosen: NDArray[Any]) -> O:
         """Return some of the fits."""
 
-    def linear(self, beta: Matrix) -> Matrix:
+    def linear(self, beta: Floats) -> Floats:
         """Return the linear predictors."""
 
-    def loss(self, eta: Matrix, beta: Matrix) -> Matrix:
+    def loss(self, eta: Floats, beta: Floats) -> Floats:
         """Return the values, shape (m,)."""
 
-    def gradient(self, eta: Matrix, beta: Matrix) -> Matrix:
+    def gradient(self, eta: Floats, beta: Floats) -> Floats:
         """Return the direction of steepest descent of each, shape (m, q)."""
 
-    def newton(self, eta: Matrix, gradient: Matrix) -> Matrix:
+    def newton(self, eta: Floats, gradient: Floats) -> Floats:
         """Return each gradient times the inverse Hessian."""
 
-    def cautious(self, eta: Matrix, gradient: Matrix) -> Matrix:
+    def cautious(self, eta: Floats, gradient: Floats) -> Floats:
         """Return each gradient times the inverse of a matrix above the Hessian.
 
         Unlike the Hessian it does not vanish with records on the wrong side.
         """
 
-    def furthest(self, eta: Matrix) -> Matrix:
+    def furthest(self, eta: Floats) -> Floats:
         """Return the largest linear predictor of a training record, (m,)."""
 
-    def extreme(self, eta: Matrix) -> Bools:
+    def extreme(self, eta: Floats) -> Bools:
         """Return whether fitted probabilities come near 0 or 1, shape (m,)."""
 
 
@@ -80,7 +79,7 @@ class Optimum:
         about one.
     """
 
-    beta: Matrix
+    beta: Floats
     converged: Any
     separated: Any
 
@@ -89,14 +88,14 @@ class Optimum:
 class _Points:
     """Coefficients and linear predictors of some fits, and their objectives there."""
 
-    beta: Matrix
-    eta: Matrix
-    loss: Matrix
+    beta: Floats
+    eta: Floats
+    loss: Floats
 
-    def part(self, chosen: NDArray[np.intp] | Bools) -> _Points:
+    def part(self, chosen: Numbers | Bools) -> _Points:
         return _Points(self.beta[chosen], self.eta[chosen], self.loss[chosen])
 
-    def put(self, places: NDArray[np.intp], other: _Points) -> None:
+    def put(self, places: Numbers, other: _Points) -> None:
         self.beta[places] = other.beta
         self.eta[places] = other.eta
         self.loss[places] = other.loss
@@ -155,7 +154,7 @@ def minimise(problem: Objective, negligible: float = 0.0) -> Optimum:
 
 
 def _stepped(
-    problem: Objective, here: _Points, slack: Matrix
+    problem: Objective, here: _Points, slack: Floats
 ) -> tuple[_Points, Bools, Bools]:
     """Return the points after a step, which were found, and which gain nothing more."""
     gradient = problem.gradient(here.eta, here.beta)
@@ -179,13 +178,13 @@ def _stepped(
     return ahead, found, last
 
 
-def _promise(step: Matrix, gradient: Matrix) -> Matrix:
+def _promise(step: Floats, gradient: Floats) -> Floats:
     """Return what each step gains if the objective is quadratic."""
     return np.asarray((step * gradient).sum(axis=1) / 2)
 
 
 def _search(
-    problem: Objective, here: _Points, step: Matrix, gradient: Matrix, slack: Matrix
+    problem: Objective, here: _Points, step: Floats, gradient: Floats, slack: Floats
 ) -> tuple[_Points, Bools]:
     """Halve each step until it lowers the objective by enough, and tell which did."""
     # linear predictors add up, so that rounding does not hide a small gain
@@ -210,8 +209,8 @@ def _search(
 
 
 def is_steep(
-    total: Matrix | float, furthest: Matrix | float, classes: int = 2
-) -> NDArray[np.bool_]:
+    total: Floats | float, furthest: Floats | float, classes: int = 2
+) -> Bools:
     """Return whether `minimise` would not call fits separated.
 
     It would if a step with negligible gain still moved a linear predictor.

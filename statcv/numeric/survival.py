@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
+from statcv.numeric.arrays import Bools, Floats, Numbers
+
 ROUNDING = 1e-12  # above one half, at which a curve has reached its median
 
 
@@ -40,17 +40,17 @@ def times_of(y: NDArray[Any]) -> Floats:
     return np.asarray(np.abs(y), dtype=float)
 
 
-def events_of(y: NDArray[Any]) -> NDArray[np.bool_]:
+def events_of(y: NDArray[Any]) -> Bools:
     """Return whether the event was observed."""
     return np.asarray(y > 0)
 
 
-def events_by(y: NDArray[Any], horizon: float) -> NDArray[np.bool_]:
+def events_by(y: NDArray[Any], horizon: float) -> Bools:
     """Return whether the event was observed by a time."""
     return np.asarray((y > 0) & (y <= horizon))
 
 
-def free_at(y: NDArray[Any], horizon: float) -> NDArray[np.bool_]:
+def free_at(y: NDArray[Any], horizon: float) -> Bools:
     """Return whether a record is known to be without the event at a time."""
     return np.asarray(np.abs(y) > horizon)
 
@@ -103,7 +103,7 @@ class RiskSets:
     """
 
     times: Floats
-    slot: Ints
+    slot: Numbers
 
     @classmethod
     def of(cls, y: Floats) -> RiskSets:

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.arguments import described, is_list, is_number, one_of
 from statcv.errors import ArgumentError, ArgumentTypeError, OutcomeError
 from statcv.folds import FoldPlan
 from statcv.inference import Readable, Scores
 from statcv.metrics import CurveBand
+from statcv.numeric.arrays import Floats
 from statcv.plots.fit import CURVE, REASON, Place, draw_legend, fitting
 from statcv.words import limits_digits, percent, with_interval
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 # What the studies of papers use of the style of figures
 __all__ = ["COLOURS", "GREY", "draw_legend", "new_axes", "shade", "written"]
 
-Floats = NDArray[np.float64]
 
 # Okabe & Ito's colours, which can be distinguished with any type of colour vision; the
 # last three are darker, so that all have a contrast of 3 with white.

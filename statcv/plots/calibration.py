@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.arguments import check_types
 from statcv.errors import ArgumentError
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from statcv.inference.meta.clustered_calibration import ClusteredCalibration
     from statcv.inference.refits.corrected_calibration import CorrectedCalibration
 
-Floats = NDArray[np.float64]
 FEW = 100  # least number of records for ten groups instead of five
 LINE, HEIGHT = -0.12, 0.08  # base line of the histograms, and height of the tallest bar
 TOP = 1.02  # height below which there are curves and intervals

@@ -14,6 +14,7 @@ from statcv.inference import Readable
 from statcv.inference.paired.records import check_same_records
 from statcv.metrics import net_benefit
 from statcv.metrics.classification.decision import cuts_of
+from statcv.numeric.arrays import Floats
 from statcv.plots import base
 from statcv.plots.drawn import Drawn, DrawnRecords, OfGroup, named_results, risks_of
 
@@ -112,7 +113,7 @@ def plot_decision(
     return base.finish(ax, "threshold probability", "net benefit", title)
 
 
-def _usual_thresholds(read: Iterable[DrawnRecords]) -> NDArray[np.float64]:
+def _usual_thresholds(read: Iterable[DrawnRecords]) -> Floats:
     """Return thresholds up to the one at which few records are still treated."""
     last = 0.0
     for records in read:
@@ -124,8 +125,8 @@ def _usual_thresholds(read: Iterable[DrawnRecords]) -> NDArray[np.float64]:
 
 
 def _curve(
-    records: DrawnRecords, where: base.Floats, level: float | None
-) -> tuple[base.Floats, base.Floats, base.Floats, base.Floats]:
+    records: DrawnRecords, where: Floats, level: float | None
+) -> tuple[Floats, Floats, Floats, Floats]:
     """Return the net benefit by threshold, its limits, and that of treating all."""
     if records.risks is not None:
         cuts = np.atleast_1d(cuts_of(where))

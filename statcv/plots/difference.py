@@ -15,6 +15,7 @@ from statcv.inference.paired.choices import chosen_metric, contrast
 from statcv.inference.paired.contrasts import Contrasts
 from statcv.inference.paired.records import is_result, name_results
 from statcv.metrics import Metric, roc_difference
+from statcv.numeric.arrays import Floats
 from statcv.plots import base
 from statcv.plots.drawn import ComparedResults, how_averaged
 from statcv.plots.fit import CURVE
@@ -239,7 +240,7 @@ def _even_about_zero(ax: Axes) -> None:
     ax.set_ylim(-half, half)
 
 
-def _counted(each: base.Floats, found: DrawnPair) -> str:
+def _counted(each: Floats, found: DrawnPair) -> str:
     """Return the numbers of records in which the second result is better or worse."""
     gain = each if found.compared.metric.greater_is_better else -each
     better, worse = int((gain > TINY).sum()), int((gain < -TINY).sum())

@@ -17,7 +17,8 @@ from statcv.inference.estimates.groups import groups_of
 from statcv.inference.paired.contrasts import Contrasts
 from statcv.inference.paired.records import is_result, name_results
 from statcv.metrics.survival.curves import RisksBy
-from statcv.plots.base import EXTERNAL, Floats, horizon_of, with_ends
+from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.plots.base import EXTERNAL, horizon_of, with_ends
 from statcv.words import joined, plural
 
 
@@ -146,7 +147,7 @@ class OfGroup:
     """
 
     whole: Any
-    members: NDArray[np.bool_]
+    members: Bools
 
     @cached_property
     def scores(self) -> Scores:
@@ -229,7 +230,7 @@ class DrawnRecords:
 
     y: NDArray[Any]
     predicted: Floats
-    clusters: NDArray[np.intp] | None
+    clusters: Numbers | None
     how: str
     risks: RisksBy | None = None
 
@@ -330,7 +331,7 @@ def of_column(scores: Scores, column: int) -> Scores:
     return scores.predicting(scores.predicted[:, column])
 
 
-def averaged(scores: Scores, rank: bool) -> tuple[NDArray[np.intp], Floats]:
+def averaged(scores: Scores, rank: bool) -> tuple[Numbers, Floats]:
     """Return each held-out record once, with its mean prediction.
 
     With ``rank``, predictions are in the form that auROC reads; in a tournament they

@@ -9,6 +9,7 @@ import numpy as np
 from statcv.arguments import check_whole
 from statcv.errors import OutcomeError
 from statcv.inference import Readable
+from statcv.numeric.arrays import Floats
 from statcv.plots import base
 from statcv.plots.drawn import Drawn, how_averaged, one_result, records_of
 from statcv.plots.fit import name_rows
@@ -70,7 +71,7 @@ def plot_predicted(*results: Drawn, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def draw_classes(ax: Axes, result: Readable, values: base.Floats, codes: Any) -> None:
+def draw_classes(ax: Axes, result: Readable, values: Floats, codes: Any) -> None:
     """Draw one value of each record by its class: points, and a box of each class."""
     outcome = result.design.outcome
     rng, names = np.random.default_rng(result.seed), []
@@ -88,12 +89,12 @@ def draw_classes(ax: Axes, result: Readable, values: base.Floats, codes: Any) ->
     ax.set_ylim(len(names) - 0.5, -0.5)
 
 
-def _draw_points(ax: Axes, x: base.Floats, y: base.Floats, colour: str) -> None:
+def _draw_points(ax: Axes, x: Floats, y: Floats, colour: str) -> None:
     size = 4 if len(x) <= MANY else 1.5
     ax.plot(x, y, "o", color=colour, markersize=size, alpha=0.6, markeredgewidth=0)
 
 
-def _read(result: Readable) -> tuple[base.Floats, Any]:
+def _read(result: Readable) -> tuple[Floats, Any]:
     """Return the mean prediction of each record, and its outcome."""
     rows, predicted = result.scores.mean_prediction()
     return predicted, result.design.outcome.y[rows]
@@ -232,7 +233,7 @@ def plot_risk(*results: Drawn, ax: Axes | None = None, bins: int | None = None) 
     return ax
 
 
-def _edges(predicted: base.Floats, risks: bool, bins: int | None) -> base.Floats:
+def _edges(predicted: Floats, risks: bool, bins: int | None) -> Floats:
     """Return the edges of the bars, which span 0 to 1 for risks."""
     count = bins or int(np.clip(np.sqrt(len(predicted)), 10, MOST_BINS))
     if risks:
@@ -240,12 +241,12 @@ def _edges(predicted: base.Floats, risks: bool, bins: int | None) -> base.Floats
     if not len(predicted):
         return np.linspace(-1, 1, count + 1)
     if np.ptp(predicted) <= SAME * np.abs(predicted).max():  # within one bar
-        around: base.Floats = (np.arange(count + 1) - count // 2 - 0.5) / count
+        around: Floats = (np.arange(count + 1) - count // 2 - 0.5) / count
         return around + float(predicted.mean())
     return np.histogram_bin_edges(predicted, count)
 
 
-def _draw_threshold(ax: Axes, chosen: base.Floats | None, default: float) -> None:
+def _draw_threshold(ax: Axes, chosen: Floats | None, default: float) -> None:
     """Draw a line at the threshold, and shade the range of several thresholds."""
     cuts = np.array([default]) if chosen is None else chosen
     middle, low, high = np.median(cuts), cuts.min(), cuts.max()

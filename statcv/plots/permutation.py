@@ -8,7 +8,8 @@ import numpy as np
 
 from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.inference import HTest, Readable
-from statcv.plots.base import COLOURS, GREY, Floats, draw_bars, finish, ink, new_axes
+from statcv.numeric.arrays import Floats
+from statcv.plots.base import COLOURS, GREY, draw_bars, finish, ink, new_axes
 from statcv.words import p_in_words, plural
 
 if TYPE_CHECKING:

@@ -14,8 +14,9 @@ from statcv.errors import DataError
 from statcv.folds import FoldPlan, Ragged, Response
 from statcv.folds.audit import trained_on_equal
 from statcv.inference import Readable
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.plots import splits
-from statcv.plots.base import COLOURS, GREY, Floats, draw_legend, ink, new_axes
+from statcv.plots.base import COLOURS, GREY, draw_legend, ink, new_axes
 from statcv.plots.fit import fitting
 from statcv.plots.splits import Shown
 
@@ -38,12 +39,9 @@ DARK = "#262626"
 STRATA = (0.35, 0.8)  # alternating greys of the bands of strata
 
 
-Rows = NDArray[np.intp]
-
-
 def in_order(
-    shown: Shown, response: Response | None, sites: Rows | None = None
-) -> Rows:
+    shown: Shown, response: Response | None, sites: Numbers | None = None
+) -> Numbers:
     """Return the records to draw, from top to bottom.
 
     Records are sorted by the first column that holds them out, and then by class or
@@ -100,7 +98,7 @@ def rgb(name: str) -> Floats:
     return np.array(to_rgb(name))
 
 
-def fold_image(shown: Shown, rows: Rows, colours: Floats, dropped: Floats) -> Floats:
+def fold_image(shown: Shown, rows: Numbers, colours: Floats, dropped: Floats) -> Floats:
     """Return the image, (lines, columns, 3), with the mean colour of each line.
 
     All cells are first painted as training records, and then changed if they are not.
@@ -115,7 +113,7 @@ def fold_image(shown: Shown, rows: Rows, colours: Floats, dropped: Floats) -> Fl
     np.add.at(ground, line[rows], pale[rows])
     image = np.repeat((ground / size[:, None])[:, None], many, axis=1)
 
-    def lay(who: Ragged, columns: Rows, paint: Floats, weight: Floats) -> None:
+    def lay(who: Ragged, columns: Numbers, paint: Floats, weight: Floats) -> None:
         column, row = columns[who.owners], who.values
         seen = line[row] >= 0
         column, row = column[seen], row[seen]
@@ -250,7 +248,7 @@ def plot_folds(
 
 def _coded(
     values: Sequence[Any] | pd.Series[Any], plan: FoldPlan, argument: str
-) -> tuple[Rows, list[str]]:
+) -> tuple[Numbers, list[str]]:
     """Return the number of each record's value, and the values in sorted order."""
     if not is_list(values):
         raise DataError(f"{argument} must be a list, not {described(values)}.")
@@ -266,7 +264,7 @@ def _coded(
     return np.asarray(codes, dtype=np.intp), [str(value) for value in found]
 
 
-def _name_sites(ax: Axes, sites: Rows, names: list[str], lines: int) -> None:
+def _name_sites(ax: Axes, sites: Numbers, names: list[str], lines: int) -> None:
     """Draw a line between sites, and write their names at the left."""
     starts = np.flatnonzero(np.diff(sites, prepend=-1))
     ends = np.append(starts[1:], len(sites))
@@ -281,7 +279,7 @@ def _name_sites(ax: Axes, sites: Rows, names: list[str], lines: int) -> None:
 
 
 def _mark_divided(
-    ax: Axes, shown: Shown, identity: Rows, rows: Rows, lines: int
+    ax: Axes, shown: Shown, identity: Numbers, rows: Numbers, lines: int
 ) -> list[Line2D]:
     """Mark held-out records with a duplicate in the training set."""
     tests = shown.plan.tests
@@ -299,7 +297,7 @@ def _mark_divided(
     return ax.plot(x[drawn], y[drawn], "x", color=ink(), label=label, **look)
 
 
-def _name_records(ax: Axes, plan: FoldPlan, rows: Rows, lines: int) -> None:
+def _name_records(ax: Axes, plan: FoldPlan, rows: Numbers, lines: int) -> None:
     count = len(rows)
     if count <= MOST_LABELS:
         labels = rows if plan.rows is None else plan.rows[rows]

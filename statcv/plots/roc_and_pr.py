@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv import metrics
 from statcv.arguments import check_level, check_types, one_of
@@ -15,6 +14,7 @@ from statcv.errors import ArgumentError
 from statcv.inference import Readable, Scores
 from statcv.inference.estimates.pairs import concordant_pairs
 from statcv.metrics import CurveBand
+from statcv.numeric.arrays import Floats
 from statcv.plots import base
 from statcv.plots.drawn import (
     Drawn,
@@ -29,7 +29,6 @@ from statcv.plots.drawn import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 Line = tuple[Floats, Floats]
 Band = bool | Literal["pointwise", "simultaneous"]
 METHODS = ("pointwise", "simultaneous")

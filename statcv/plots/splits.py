@@ -14,8 +14,8 @@ from statcv.errors import ArgumentError, ArgumentTypeError, SchemeError
 from statcv.folds import FoldPlan, Response
 from statcv.folds.audit import training_means
 from statcv.inference import Readable
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.plots import base
-from statcv.plots.base import Floats
 from statcv.plots.fit import say
 from statcv.words import plural
 
@@ -73,14 +73,14 @@ class Shown:
     """
 
     plan: FoldPlan
-    splits: NDArray[np.intp]
+    splits: Numbers
     names: Sequence[Any] | None
     noun: str
     title: str
     sampled: bool = False
 
     @property
-    def fits(self) -> NDArray[np.intp]:
+    def fits(self) -> Numbers:
         """The fits of these splits."""
         first = self.plan.first_fit
         return np.concatenate([np.arange(first[s], first[s + 1]) for s in self.splits])
@@ -158,8 +158,8 @@ def shown_splits(
 
 
 def _by_outcome(
-    plan: FoldPlan, response: Response | None, splits: NDArray[np.intp]
-) -> NDArray[np.intp] | None:
+    plan: FoldPlan, response: Response | None, splits: Numbers
+) -> Numbers | None:
     """Sort splits of single records, or pairs, by their outcome; None for others."""
     sizes = plan.tests.sizes[splits]
     size = 2 if plan.fits.holds_out_pairs else 1

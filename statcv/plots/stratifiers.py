@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, suggestion
+from statcv.numeric.arrays import Floats
 from statcv.plots.base import COLOURS, GREY, new_axes, written
 from statcv.plots.fit import draw_legend, name_rows
 from statcv.words import percent, stored_rows
@@ -136,7 +136,7 @@ def _joined(result: Any, against: str) -> tuple[pd.DataFrame, str]:
     return table.sort_values(against, ascending=rising, kind="stable"), label
 
 
-def _correlations(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
+def _correlations(x: Floats, y: Floats) -> str:
     """Return Pearson's and Spearman's r of points, if there are at least five.
 
     Examples

@@ -10,6 +10,7 @@ from statcv.arguments import check_level, check_types, check_whole
 from statcv.errors import OutcomeError
 from statcv.inference import Readable
 from statcv.metrics.survival.curves import survival_band
+from statcv.numeric.arrays import Floats
 from statcv.numeric.survival import times_of
 from statcv.plots import base
 from statcv.plots.drawn import Drawn, one_result, timed_records
@@ -121,7 +122,7 @@ def _name(code: int, count: int) -> str:
     return f"middle {part}" if count == 3 else f"{part} {code + 1}"
 
 
-def _write_numbers_at_risk(ax: Axes, times: base.Floats, codes: Any) -> None:
+def _write_numbers_at_risk(ax: Axes, times: Floats, codes: Any) -> None:
     """Write below each tick how many records of each group are at risk."""
     from matplotlib.ticker import MaxNLocator
 

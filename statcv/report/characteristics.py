@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, ColumnError, suggestion
 from statcv.formula import as_frame, is_missing, row_values
 from statcv.inference.estimates.groups import group_name
 from statcv.inference.paired.records import is_result
+from statcv.numeric.arrays import Floats
 from statcv.report.paper import check_options
 from statcv.results.refittable import Refittable
 from statcv.results.writing.export import INDENT, PaperTable
@@ -253,7 +253,7 @@ def _counts(each: Sequence[pd.Series[Any]]) -> Rows:
 
 
 def _moments(
-    each: Sequence[NDArray[np.float64]], median: bool | None, digits: int | None
+    each: Sequence[Floats], median: bool | None, digits: int | None
 ) -> tuple[str, list[str]]:
     """Return mean and standard deviation, or median and quartiles, and which."""
     spread = float(np.std(each[0], ddof=1))

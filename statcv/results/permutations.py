@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 import statcv.inference.tests.permutation as permutation
 from statcv import errors, inference
@@ -16,12 +15,11 @@ from statcv.arguments import check_types, check_whole
 from statcv.inference.tests.htest import check_alternative
 from statcv.inference.tests.null_bias import make_null_bias
 from statcv.metrics import Metric
+from statcv.numeric.arrays import Floats
 from statcv.results.estimating import estimate
 from statcv.results.refits import Running, duration, seconds_once, warn_of_permutations
 from statcv.results.refittable import Refittable
 from statcv.tables import Values
-
-Floats = NDArray[np.float64]
 
 PERMUTATIONS = 999  # permutations of a test unless given
 MOST = 10_000_000  # permutations

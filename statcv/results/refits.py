@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.arguments import resolve_seed
 from statcv.engine import Setup, fit_all
@@ -17,6 +16,7 @@ from statcv.inference.refits.nested_cv import FEW_REPEATS, REPEATS, nested_fits
 from statcv.metrics import Metric
 from statcv.models import Fit
 from statcv.models.thresholds import Thresholded, threshold_in, threshold_used
+from statcv.numeric.arrays import Floats
 from statcv.tables import Printed
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from statcv.results.stability import Stability
 
 
-Floats = NDArray[np.float64]
 Seed = int | np.random.Generator | None
 # metrics under permuted outcomes, and why some have no value, by metric, way of
 # combining folds and seed

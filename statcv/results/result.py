@@ -25,6 +25,7 @@ from statcv.metrics import Metric
 from statcv.models import Model
 from statcv.models.thresholds import ThresholdedFit
 from statcv.models.tuning import TunedFit
+from statcv.numeric.arrays import Floats
 from statcv.results import by_group, estimating, permutations, tables
 from statcv.results import drop1 as deletions
 from statcv.results import stability as stabilities
@@ -75,7 +76,7 @@ class CVResult(Exports):
     learner: Model
     held: Held
     chosen_metrics: tuple[Metric, ...]
-    weights: NDArray[np.float64] | None
+    weights: Floats | None
     seed: int
     call: Call
     threshold: float | None = None

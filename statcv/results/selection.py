@@ -14,11 +14,11 @@ from statcv.errors import NotTunedError
 from statcv.inference import Readable
 from statcv.models import Fit
 from statcv.models.selection import Term, chooses_terms, selection_in, terms_of
+from statcv.numeric.arrays import Bools
 from statcv.tables import Table
 from statcv.words import plural
 
 NONE = "no term"
-Flags = NDArray[np.bool_]
 
 
 class SelectionTable(Table):
@@ -51,7 +51,7 @@ class SelectionTable(Table):
     """
 
     _metadata: ClassVar[list[str]] = [*Table._metadata, "_sets"]
-    _sets: tuple[list[str], Flags, Flags]  # terms, chosen by fit, chosen by all records
+    _sets: tuple[list[str], Bools, Bools]  # terms, chosen by fit, chosen by all records
 
     @property
     def models(self) -> pd.DataFrame:
@@ -110,7 +110,7 @@ class SelectionTable(Table):
         return said
 
 
-def choice_of(result: Readable) -> tuple[tuple[Term, ...], Flags] | None:
+def choice_of(result: Readable) -> tuple[tuple[Term, ...], Bools] | None:
     """Return the terms among which a model chooses, and which of these it must have.
 
     None if it does not choose terms. An elastic net chooses by coefficients of 0.
@@ -180,7 +180,7 @@ def _every_column(
     return np.where(np.array(place) < 0, 0.0, coefficients[:, place])
 
 
-def _in_terms(terms: Sequence[Term], coefficients: NDArray[Any], p: int) -> Flags:
+def _in_terms(terms: Sequence[Term], coefficients: NDArray[Any], p: int) -> Bools:
     """Return which terms have a coefficient that is not 0, shape (fits, terms)."""
     used = (coefficients.reshape(len(coefficients), -1, p) != 0).any(axis=1)
     return np.column_stack([used[:, list(one.columns)].any(axis=1) for one in terms])

@@ -24,6 +24,7 @@ from statcv.metrics import METRICS, calibration_curve, net_benefit
 from statcv.metrics.classification.classwise import predicted_as
 from statcv.metrics.survival.curves import RisksBy
 from statcv.models import predictable
+from statcv.numeric.arrays import Floats
 from statcv.plots.base import horizon_of
 from statcv.results.refits import Running, warn_of_fits
 from statcv.tables import Table
@@ -67,7 +68,6 @@ def bootstrapped(
     return np.concatenate(made), resampling.failed
 
 
-Floats = NDArray[np.float64]
 LEAST_BOOT = 20  # bootstrap samples of which percentiles are computed
 MOST_FOLDS = 1000  # fits of folds that are made, evenly chosen among them
 POINTS = 50  # points of a curve

@@ -16,6 +16,7 @@ from statcv.inference import Scores, join_values, make_estimate, make_estimates
 from statcv.inference.estimates.groups import groups_of
 from statcv.inference.estimates.values import know_values
 from statcv.metrics import Metric, is_listed
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.numeric.survival import events_of, times_of
 from statcv.results.by_group import group_table
 from statcv.results.estimating import is_bootstrap
@@ -24,10 +25,8 @@ from statcv.tables import Table, Values, labels_of
 
 # ---- records and fits ----
 
-Floats = NDArray[np.float64]
 
-
-def _names(plan: FoldPlan, splits: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
+def _names(plan: FoldPlan, splits: Numbers) -> dict[str, NDArray[Any]]:
     """Return the repeat, from 1, and the fold's name of some splits."""
     labels = np.concatenate([np.asarray(names) for names in plan.labels])
     return {"repeat": plan.fits.repeat_of[splits] + 1, "fold": labels[splits]}
@@ -263,7 +262,7 @@ def apparent(result: Refittable) -> pd.Series[float]:
     return Values(made, caption, words=labels_of(result.chosen_metrics))
 
 
-def _observed(design: Design, rows: NDArray[np.intp]) -> dict[str, Any]:
+def _observed(design: Design, rows: Numbers) -> dict[str, Any]:
     """Return the columns of the outcome: time and event, or what was observed."""
     outcome = design.outcome
     y = outcome.y[rows]

@@ -21,6 +21,7 @@ from statcv.models.likelihood import (
     Hazards,
     LogLinear,
 )
+from statcv.numeric.arrays import Floats
 from statcv.results.comparison.likelihood_ratio import why_no_likelihood
 from statcv.results.refittable import Refittable
 from statcv.tables import Table, labels_of
@@ -28,7 +29,6 @@ from statcv.words import plural
 
 UNDETERMINED = 1e-13  # share of the largest eigenvalue that is rounding
 FREE = 1e-8  # part of a coefficient in a direction without information
-Floats = NDArray[np.float64]
 
 
 # ---- coefficients ----

@@ -17,15 +17,15 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from statcv.arguments import MAX_BINS, check_types, check_whole, numbers
 from statcv.errors import ArgumentError, ArgumentTypeError, SiteError
 from statcv.folds.strata import sql_bins
 from statcv.formula import as_frame
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.sites.agreement import DECISIONS
-from statcv.sites.cells import Cells, Floats
+from statcv.sites.cells import Cells
 from statcv.sites.messages import canonical
 from statcv.sites.plan import CELL
 from statcv.sites.pooled import CLASSES, PooledSums, QueriedSums, SiteSums
@@ -349,8 +349,8 @@ def _read(
 
 def _cells(rows: pd.DataFrame, bins: int, site: str, cell: int) -> Cells:
     """Return counts in intervals, from the last bin of each."""
-    last: NDArray[np.intp] = rows["last_bin"].to_numpy(dtype=np.intp)
-    counts: NDArray[np.intp] = rows["value"].to_numpy(dtype=np.intp)
+    last: Numbers = rows["last_bin"].to_numpy(dtype=np.intp)
+    counts: Numbers = rows["value"].to_numpy(dtype=np.intp)
     if len(set(last.tolist())) < len(last) or last[0] < 0 or last[-1] != bins - 1:
         raise SiteError(f"site {site}: counts are missing, or occur twice.")
     if ((counts > 0) & (counts < cell)).any():

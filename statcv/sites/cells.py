@@ -16,11 +16,9 @@ from numpy.typing import NDArray
 from scipy.special import logit, ndtri
 
 from statcv.errors import MessageError
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.sites.messages import counts
 
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
-Cuts = NDArray[np.bool_]
 Arrays = dict[str, NDArray[Any]]
 
 # number of rounds of spreading; more would make masses spiky
@@ -69,11 +67,11 @@ class Cells:
     counts : numpy.ndarray of int, shape (intervals,)
     """
 
-    cuts: Cuts
+    cuts: Bools
     counts: Numbers
 
     @classmethod
-    def of(cls, counts: Numbers, least: int, wanted: Cuts | None = None) -> Cells:
+    def of(cls, counts: Numbers, least: int, wanted: Bools | None = None) -> Cells:
         """Cut bins into intervals whose counts are 0 or at least ``least``.
 
         The range is cut in two again and again, at the edge nearest to its middle that
@@ -111,7 +109,7 @@ class Cells:
         return cls.cut(counts, cuts)
 
     @classmethod
-    def cut(cls, counts: Numbers, cuts: Cuts) -> Cells:
+    def cut(cls, counts: Numbers, cuts: Bools) -> Cells:
         """Join the counts of bins between cuts."""
         starts = np.concatenate([[0], np.flatnonzero(cuts) + 1])
         return cls(cuts, np.add.reduceat(counts, starts))

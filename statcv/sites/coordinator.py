@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from statcv.errors import MessageError, SiteError
-from statcv.sites.cells import Cells, Floats, unpacked
+from statcv.numeric.arrays import Floats
+from statcv.sites.cells import Cells, unpacked
 from statcv.sites.influences import Variation, shared_share, variance_of_sum, variations
 from statcv.sites.messages import MINIMUM_SITES, REFUSE, Message, too_few
 from statcv.sites.plan import SitesPlan

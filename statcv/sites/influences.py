@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from statcv.sites.cells import Floats
+from statcv.numeric.arrays import Floats
 from statcv.sites.plan import SitesPlan
 from statcv.sites.site_records import SiteRecords
 from statcv.sites.site_sums import loss_names, losses_of, symmetric_matrix

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import MessageError
+from statcv.numeric.arrays import Floats
 from statcv.tables import Printed
 
 VERSION: Final = 1
@@ -101,7 +102,7 @@ class Message(Printed):
         """The site that says it sent the message; ``?`` if none does."""
         return str(self.header.get("site", "?"))
 
-    def array(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def array(self, name: str, shape: tuple[int, ...]) -> Floats:
         """Return an array of finite numbers of the expected shape as floats.
 
         Raises

@@ -26,7 +26,8 @@ from statcv.inference.intervals.interval import (
     wilson_limits,
 )
 from statcv.metrics import get_metric
-from statcv.sites.cells import Area, Cells, Floats, area_of, class_mass, delong_variance
+from statcv.numeric.arrays import Floats
+from statcv.sites.cells import Area, Cells, area_of, class_mass, delong_variance
 from statcv.tables import Printed
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from typing import Final
 import numpy as np
 
 from statcv.errors import MessageError
-from statcv.sites.cells import Floats, score_edges
+from statcv.numeric.arrays import Floats
+from statcv.sites.cells import score_edges
 from statcv.sites.disclosure import arrays_of, sizes_of
 from statcv.sites.influences import n_buckets
 from statcv.sites.messages import Message

@@ -18,21 +18,13 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.arguments import MAX_BINS, check_types, check_whole
 from statcv.errors import ArgumentError, ArgumentTypeError, MessageError, SiteError
 from statcv.folds.strata import is_numeric, written
 from statcv.formula import as_frame
-from statcv.sites.cells import (
-    Cells,
-    Floats,
-    Numbers,
-    class_mass,
-    counts_below,
-    packed,
-    unpacked,
-)
+from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.sites.cells import Cells, class_mass, counts_below, packed, unpacked
 from statcv.sites.messages import Message
 from statcv.sites.plan import CELL
 from statcv.sites.site_records import check_whole_columns
@@ -236,7 +228,7 @@ def count_values(message: bytes, data: Any, site: str) -> bytes:
     return bytes(Message(THRESHOLDS, told, packed([cells])))
 
 
-def _divided(number: Numbers, kept: NDArray[np.bool_], cell: int) -> Cells:
+def _divided(number: Numbers, kept: Bools, cell: int) -> Cells:
     """Return counts in intervals that divide those between edges that are kept."""
     cuts = kept.copy()
     starts = np.concatenate([[0], np.flatnonzero(kept) + 1, [len(number)]])

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from statcv.arguments import check_types, one_of
@@ -17,9 +16,10 @@ from statcv.errors import CoefficientError, MetricError, SiteError
 from statcv.inference import Estimate, HTest, RandomEffects, joined_groups
 from statcv.inference.intervals.interval import symmetric
 from statcv.metrics import get_metric
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.results.summary import Summary
 from statcv.sites import pooled
-from statcv.sites.cells import Floats, counts_below
+from statcv.sites.cells import counts_below
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.plan import SitesPlan
 from statcv.sites.progress import Phase
@@ -474,9 +474,7 @@ class SitesResult:
         return self.source.sums
 
 
-def _records_above(
-    sums: pooled.PooledSums, code: int, place: NDArray[np.intp]
-) -> list[Floats]:
+def _records_above(sums: pooled.PooledSums, code: int, place: Numbers) -> list[Floats]:
     """Return the least, the likely and the largest number of a class above edges."""
     least_below, most_below = counts_below(sums.cells(code))
     likely_below = np.cumsum(sums.spread(code))

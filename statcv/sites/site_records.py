@@ -23,13 +23,12 @@ from statcv.errors import MissingDataWarning, SiteError, warn
 from statcv.folds import ByHash, FoldPlan, Strata, make_plan
 from statcv.folds.strata import TEST_VECTORS, count_missing, keyed_digest
 from statcv.formula import as_frame, is_missing, make_design
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.sites.agreement import SCOPE, columns_of, made_up
 from statcv.sites.plan import SitesPlan
 from statcv.tables import Table
 from statcv.words import plural
 
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
 Made = TypeVar("Made")
 
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)  # odd, so that products are all different
@@ -83,7 +82,7 @@ class SiteRecords:
         return len(self.y)
 
     @cached_property
-    def dropped(self) -> NDArray[np.bool_]:
+    def dropped(self) -> Bools:
         """Whether each fold's training set drops a record for balance, shape (k, n).
 
         The last in the order of a hash are dropped.

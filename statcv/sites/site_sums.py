@@ -17,7 +17,8 @@ from scipy.special import expit, logit
 
 from statcv.errors import ModelError
 from statcv.metrics import midrank
-from statcv.sites.cells import Arrays, Cells, Floats, packed
+from statcv.numeric.arrays import Bools, Floats
+from statcv.sites.cells import Arrays, Cells, packed
 from statcv.sites.plan import SitesPlan
 from statcv.sites.site_records import SiteRecords
 
@@ -277,7 +278,7 @@ def count_scores(records: SiteRecords, fits: Predictor, edges: Floats) -> Arrays
     )
 
 
-def is_decision(edges: Floats, plan: SitesPlan) -> NDArray[np.bool_]:
+def is_decision(edges: Floats, plan: SitesPlan) -> Bools:
     """Return which edges are probabilities at which decisions are made."""
     found = np.zeros(len(edges), dtype=bool)
     for share in plan.decisions:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from statcv.arguments import check_types, check_whole
 from statcv.engine import installed
 from statcv.errors import ModelError, SiteError, suggestion
+from statcv.numeric.arrays import Floats
 from statcv.sites.plan import MAX_COLUMN_BINS, TREES, SitesPlan, learner_of
 from statcv.tables import Constructed, Printed
 from statcv.words import plural
@@ -27,7 +28,6 @@ from statcv.words import plural
 if TYPE_CHECKING:
     from statcv.sites.site_records import SiteRecords
 
-Floats = NDArray[np.float64]
 Bins = NDArray[np.uint8]
 
 # largest size of the trees of one fit, in bytes, as part of a message

@@ -8,21 +8,19 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.arguments import check_types, resolve_seed
 from statcv.errors import ArgumentError, ArgumentTypeError, DataError
 from statcv.folds import FoldPlan, Ragged, Response, Strata
 from statcv.formula import Design, as_frame, outcome_columns
 from statcv.metrics.named import OF_MEANS
+from statcv.numeric.arrays import Numbers
 from statcv.results.call import CallWithoutFits, choose_metrics
 from statcv.results.result import CVResult
 from statcv.verbs import predicted_elsewhere as elsewhere
 from statcv.verbs.argument_types import DataLike, MetricsLike, SeedLike
 from statcv.vocabulary import OF_PREDICTIONS, refuse_unknown
 from statcv.words import plural
-
-Codes = NDArray[np.intp]
 
 
 def from_predictions(
@@ -206,7 +204,7 @@ NAMES = tuple(field.name for field in fields(PredictionsCall))
 
 
 def _check_constant(
-    frame: pd.DataFrame, records: pd.DataFrame, places: Codes, column: str
+    frame: pd.DataFrame, records: pd.DataFrame, places: Numbers, column: str
 ) -> None:
     differ = frame[column].to_numpy() != records[column].to_numpy()[places]
     if differ.any():
@@ -221,7 +219,7 @@ def _check_constant(
 # ---- the folds of other software ----
 
 
-def numbered(values: Any) -> tuple[Codes, Any]:
+def numbered(values: Any) -> tuple[Numbers, Any]:
     """Return codes of the distinct values, sorted if they can be, and the values."""
     try:
         codes, distinct = pd.factorize(values, sort=True)
@@ -230,7 +228,7 @@ def numbered(values: Any) -> tuple[Codes, Any]:
     return codes.astype(np.intp), distinct
 
 
-def _again(places: Codes, within: Codes) -> int:
+def _again(places: Numbers, within: Numbers) -> int:
     """Return the number of rows whose record occurred before within a group of rows."""
     cells = within * (places.max() + 1) + places
     cells.sort()  # quicker than a table of all different ones
@@ -238,8 +236,12 @@ def _again(places: Codes, within: Codes) -> int:
 
 
 def plan_of(
-    frame: pd.DataFrame, fold: str | None, places: Codes, repeats: Codes, design: Design
-) -> tuple[FoldPlan, Codes]:
+    frame: pd.DataFrame,
+    fold: str | None,
+    places: Numbers,
+    repeats: Numbers,
+    design: Design,
+) -> tuple[FoldPlan, Numbers]:
     """Return the plan of the folds that a column names, and the rows in its order.
 
     Without a column of folds, no record trains. The rows are sorted by fold, and within

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from statcv.arguments import check_types, described, is_list, numbers
 from statcv.errors import ArgumentError, ComparisonError, suggestion
@@ -17,6 +17,7 @@ from statcv.inference.meta.combination import CombinedP, fisher, one_sided, stou
 from statcv.inference.meta.effects import RandomEffects, random_effects
 from statcv.inference.paired.records import held_out
 from statcv.inference.tests.htest import HTest, check_alternative
+from statcv.numeric.arrays import Floats
 from statcv.results.comparison.comparison import Comparison
 from statcv.results.summary import Summarised, Summary
 from statcv.tables import Table, number
@@ -24,7 +25,6 @@ from statcv.words import p_value, percent, sentence
 
 # ---- the meta-analysis ----
 
-Floats = NDArray[np.float64]
 INDEPENDENT = (
     "The combined p-values assume that the data sets are independent of each other: "
     "they may not share records."

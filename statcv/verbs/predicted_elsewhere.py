@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv import errors, formula
 from statcv.engine import Held
@@ -17,9 +16,9 @@ from statcv.folds import FoldPlan
 from statcv.metrics.classification.classwise import MAX_OUTSIDE, without_noise
 from statcv.models import Capabilities, Fit, TrainingSet
 from statcv.models.thresholds import refuse_beyond, with_threshold
+from statcv.numeric.arrays import Floats
 from statcv.words import plural
 
-Floats = NDArray[np.float64]
 MAX_PERCENT = 100 + MAX_OUTSIDE
 # largest share of values beyond 0 to 1 that are errors among probabilities, not scores
 MAX_ODD = 0.1

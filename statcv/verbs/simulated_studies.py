@@ -11,17 +11,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.engine import progress_bar, returns_as_they_end
 from statcv.errors import StatcvError, StatcvWarning
 from statcv.metrics import METRICS
+from statcv.numeric.arrays import Floats
 from statcv.results.permutations import permuted
 from statcv.results.refits import Running
 from statcv.results.result import CVResult
 from statcv.verbs.cv import cv
-
-Floats = NDArray[np.float64]
 
 LARGE = 5_000  # records of the sample that has the true value of a fitted model
 PERMUTED = 10  # permuted outcomes of each data set, which data sets share

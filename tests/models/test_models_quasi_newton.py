@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from statcv.models.base import Matrix
 from statcv.models.batched import Until, Whole, climb
+from statcv.numeric.arrays import Floats
 
 
 @dataclass
 class Bowls:
     """Minus half the sum of curvature times squared distance from the top."""
 
-    top: Matrix
-    curved: Matrix
+    top: Floats
+    curved: Floats
 
     def gradient(self, theta):
         return self.curved * (self.top - theta)

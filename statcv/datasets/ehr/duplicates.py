@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.datasets.ehr.population import COVARIATES, FloatArray, check_amount
+from statcv.datasets.ehr.population import COVARIATES, check_amount
 from statcv.errors import ArgumentError, ArgumentTypeError, reason
+from statcv.numeric.arrays import Bools, Floats
 from statcv.tables import Constructed
 
 IntArray = NDArray[np.int64]
@@ -24,7 +25,7 @@ def with_duplicates(
     n_duplicates: int,
     n_sites: int,
     rng: np.random.Generator,
-    weights: FloatArray | None = None,
+    weights: Floats | None = None,
 ) -> tuple[IntArray, IntArray]:
     """Return person and hospital of every record, originals first.
 
@@ -66,10 +67,7 @@ def with_duplicates(
 
 
 def held_alone(
-    n: int,
-    n_duplicates: int,
-    rng: np.random.Generator,
-    weights: FloatArray | None = None,
+    n: int, n_duplicates: int, rng: np.random.Generator, weights: Floats | None = None
 ) -> tuple[IntArray, IntArray]:
     """Return person and holder of every record, with one holder per record.
 
@@ -85,9 +83,7 @@ def held_alone(
     return person, np.arange(n + n_duplicates)
 
 
-def weights_of(
-    duplicated: Duplicated | None, people: pd.DataFrame
-) -> FloatArray | None:
+def weights_of(duplicated: Duplicated | None, people: pd.DataFrame) -> Floats | None:
     """Return one weight per person, or None for equal weights.
 
     Raises
@@ -139,7 +135,7 @@ def weights_of(
     return weights
 
 
-def _check_room(weights: FloatArray, n_duplicates: int, others: int) -> None:
+def _check_room(weights: Floats, n_duplicates: int, others: int) -> None:
     able = int((weights > 0).sum())
     if n_duplicates > able * others:
         raise ArgumentError(
@@ -196,9 +192,9 @@ class Inexact(Constructed):
 
 def with_inexact_duplicates(
     records: pd.DataFrame,
-    duplicate: NDArray[np.bool_],
+    duplicate: Bools,
     inexact: Inexact,
-    sd: FloatArray,
+    sd: Floats,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
     """Return the records with inexact duplicates.

@@ -15,10 +15,11 @@ from numbers import Real
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from statcv.arguments import check_whole, resolve_seed
 from statcv.errors import ArgumentError, ArgumentTypeError
+from statcv.numeric.arrays import Floats
 from statcv.tables import Printed
 
 EIGENVALUES = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.2, 2.4, 2.6, 2.8)
@@ -71,10 +72,10 @@ class EhrPopulation(Printed):
     [1.0, 1.095, 1.183]
     """
 
-    eigenvalues: FloatArray
-    coefficients: FloatArray
-    rotation: FloatArray = field(repr=False)
-    mean: FloatArray = field(default_factory=lambda: np.zeros(10), repr=False)
+    eigenvalues: Floats
+    coefficients: Floats
+    rotation: Floats = field(repr=False)
+    mean: Floats = field(default_factory=lambda: np.zeros(10), repr=False)
 
     def __post_init__(self) -> None:
         variances = check_numbers(self.eigenvalues, "eigenvalues", (10,))
@@ -98,19 +99,19 @@ class EhrPopulation(Printed):
             object.__setattr__(self, name, own)
 
     @property
-    def covariance(self) -> FloatArray:
+    def covariance(self) -> Floats:
         """The covariance matrix of the ten covariates, equations (3) and (4)."""
         matrix = np.diag(self.eigenvalues)
         matrix[:9, :9] = self.rotation @ matrix[:9, :9] @ self.rotation.T
         return matrix
 
     @property
-    def sd(self) -> FloatArray:
+    def sd(self) -> Floats:
         """The standard deviation of each covariate."""
-        deviation: FloatArray = np.sqrt(np.diag(self.covariance))
+        deviation: Floats = np.sqrt(np.diag(self.covariance))
         return deviation
 
-    def probability(self, x: ArrayLike) -> FloatArray:
+    def probability(self, x: ArrayLike) -> Floats:
         """Return the probability that the outcome is 1, given the covariates.
 
         Parameters
@@ -123,7 +124,7 @@ class EhrPopulation(Printed):
         numpy.ndarray of shape (n,)
         """
         half = log_odds(x, self.coefficients) / 2
-        probability: FloatArray = 0.5 * (1 + np.tanh(half))  # cannot overflow
+        probability: Floats = 0.5 * (1 + np.tanh(half))  # cannot overflow
         return probability
 
     def draw(self, n: int, rng: np.random.Generator) -> pd.DataFrame:
@@ -153,19 +154,19 @@ class EhrPopulation(Printed):
         people["y"] = y.astype("int64")
         return people
 
-    def draw_covariates(self, n: int, rng: np.random.Generator) -> FloatArray:
+    def draw_covariates(self, n: int, rng: np.random.Generator) -> Floats:
         """Draw covariates alone, an array of shape (n, 10): equation (2)."""
-        x: FloatArray = rng.standard_normal((n, 10)) * np.sqrt(self.eigenvalues)
+        x: Floats = rng.standard_normal((n, 10)) * np.sqrt(self.eigenvalues)
         x[:, :9] = x[:, :9] @ self.rotation.T
         return x + self.mean
 
 
 def ehr_population(
     *,
-    eigenvalues: Sequence[float] | FloatArray = EIGENVALUES,
-    coefficients: Sequence[float] | FloatArray = COEFFICIENTS,
+    eigenvalues: Sequence[float] | Floats = EIGENVALUES,
+    coefficients: Sequence[float] | Floats = COEFFICIENTS,
     rotation: ArrayLike | None = None,
-    mean: Sequence[float] | FloatArray | None = None,
+    mean: Sequence[float] | Floats | None = None,
     seed: int | np.random.Generator | None = None,
 ) -> EhrPopulation:
     """Return the population that :func:`statcv.simulate_ehr` draws from.
@@ -205,10 +206,10 @@ def ehr_population(
 
 
 def population_of(
-    eigenvalues: Sequence[float] | FloatArray,
-    coefficients: Sequence[float] | FloatArray,
+    eigenvalues: Sequence[float] | Floats,
+    coefficients: Sequence[float] | Floats,
     rotation: ArrayLike | None,
-    mean: Sequence[float] | FloatArray | None,
+    mean: Sequence[float] | Floats | None,
     rng: np.random.Generator,
 ) -> EhrPopulation:
     """Return the population, with a random rotation unless one is given."""
@@ -244,7 +245,7 @@ def random_population(seed: int | np.random.Generator | None = None) -> EhrPopul
     return EhrPopulation(variances, effects, uniform_rotation(rng))
 
 
-def log_odds(x: ArrayLike, coefficients: ArrayLike = COEFFICIENTS) -> FloatArray:
+def log_odds(x: ArrayLike, coefficients: ArrayLike = COEFFICIENTS) -> Floats:
     """Return the log-odds of the outcome, equation (5) of Bey et al. (2020).
 
     It is a0 + a1 x1 + a2 x2 + a3 x3 + a4 x1 x2 + a5 x3 [x4 > 0]
@@ -279,20 +280,20 @@ def log_odds(x: ArrayLike, coefficients: ArrayLike = COEFFICIENTS) -> FloatArray
     if covariates.ndim != 2 or covariates.shape[1] != 10:
         raise ArgumentError(f"x has shape (n, 10), not {covariates.shape}")
     x1, x2, x3, x4, x5, x6, x7, x8, x9, _ = covariates.T
-    linear: FloatArray = a[0] + a[1] * x1 + a[2] * x2 + a[3] * x3
-    together: FloatArray = a[4] * x1 * x2 + a[5] * x3 * (x4 > 0)
-    bent: FloatArray = a[6] * x5**2 * (x6 > 0) + a[7] * x7 * (x8 * x9 > 0)
+    linear: Floats = a[0] + a[1] * x1 + a[2] * x2 + a[3] * x3
+    together: Floats = a[4] * x1 * x2 + a[5] * x3 * (x4 > 0)
+    bent: Floats = a[6] * x5**2 * (x6 > 0) + a[7] * x7 * (x8 * x9 > 0)
     return linear + together + bent
 
 
-def uniform_rotation(rng: np.random.Generator, size: int = 9) -> FloatArray:
+def uniform_rotation(rng: np.random.Generator, size: int = 9) -> Floats:
     """Draw an orthogonal matrix uniformly (Haar measure).
 
     The QR decomposition of a Gaussian matrix is unique, and its Q uniform, once
     the diagonal of R is made positive.
     """
     q, r = np.linalg.qr(rng.standard_normal((size, size)))
-    matrix: FloatArray = q * np.where(np.diag(r) < 0, -1.0, 1.0)
+    matrix: Floats = q * np.where(np.diag(r) < 0, -1.0, 1.0)
     return matrix
 
 
@@ -300,9 +301,6 @@ def stream(seed: int, what: str) -> np.random.Generator:
     """Return the generator of the stream for something that is drawn."""
     key = (_ROOM, _STREAMS.index(what))
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
-
-
-FloatArray = NDArray[np.float64]
 
 
 def check_amount(value: object, name: str, most: float = math.inf) -> None:
@@ -314,7 +312,7 @@ def check_amount(value: object, name: str, most: float = math.inf) -> None:
         raise ArgumentError(f"{name} is {span}, not {value}")
 
 
-def check_numbers(values: ArrayLike, name: str, shape: tuple[int, ...]) -> FloatArray:
+def check_numbers(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Floats:
     """Return finite numbers of a shape, or say what is wrong with them."""
     size = " by ".join(str(length) for length in shape)
     try:
@@ -360,10 +358,10 @@ class Optimum(Printed):
 
 def optimal_accuracy(
     *,
-    eigenvalues: Sequence[float] | FloatArray = EIGENVALUES,
-    coefficients: Sequence[float] | FloatArray = COEFFICIENTS,
+    eigenvalues: Sequence[float] | Floats = EIGENVALUES,
+    coefficients: Sequence[float] | Floats = COEFFICIENTS,
     rotation: ArrayLike | None = None,
-    mean: Sequence[float] | FloatArray | None = None,
+    mean: Sequence[float] | Floats | None = None,
     n: int = 100_000,
     seed: int | np.random.Generator | None = None,
 ) -> Optimum:

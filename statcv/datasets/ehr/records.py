@@ -18,12 +18,12 @@ from statcv.datasets.ehr.population import (
     COEFFICIENTS,
     COVARIATES,
     EIGENVALUES,
-    FloatArray,
     check_amount,
     population_of,
     stream,
 )
 from statcv.errors import ArgumentError, ArgumentTypeError
+from statcv.numeric.arrays import Floats
 from statcv.tables import Constructed
 
 
@@ -32,10 +32,10 @@ def simulate_ehr(
     n_duplicates: int = 2_000,
     n_sites: int | None = 5,
     *,
-    eigenvalues: Sequence[float] | FloatArray = EIGENVALUES,
-    coefficients: Sequence[float] | FloatArray = COEFFICIENTS,
+    eigenvalues: Sequence[float] | Floats = EIGENVALUES,
+    coefficients: Sequence[float] | Floats = COEFFICIENTS,
     rotation: ArrayLike | None = None,
-    mean: Sequence[float] | FloatArray | None = None,
+    mean: Sequence[float] | Floats | None = None,
     duplicated: duplicates.Duplicated | None = None,
     inexact: duplicates.Inexact | None = None,
     pseudonyms: Pseudonyms | None = None,
@@ -270,7 +270,7 @@ def pseudonymised(
     records: pd.DataFrame,
     site: duplicates.IntArray,
     pseudonyms: Pseudonyms,
-    sd: FloatArray,
+    sd: Floats,
     seed: int,
 ) -> pd.DataFrame:
     """Return the records that the hospitals share, without hashes.

@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, DataError, FrameError
 from statcv.folds.audit.duplicates import (
@@ -29,6 +28,7 @@ from statcv.folds.audit.seen_in_training import copies, opposite_twins
 from statcv.folds.audit.training import outcome_findings, records_lost
 from statcv.folds.plan import FoldPlan
 from statcv.folds.response import Response
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.words import listed
 
 
@@ -39,7 +39,7 @@ def audit_plan(
     data: pd.DataFrame | None = None,
     duplicates: Columns | bool = None,
     tolerance: Tolerance | None = None,
-    predictors: NDArray[np.float64] | None = None,
+    predictors: Floats | None = None,
 ) -> Audit:
     """Say what a plan leaks and loses, in numbers and sentences.
 
@@ -213,7 +213,7 @@ def groups_of_equals(
     records: pd.DataFrame | None,
     duplicates: Columns | bool,
     tolerance: Tolerance | None,
-) -> tuple[NDArray[np.intp], str] | None:
+) -> tuple[Numbers, str] | None:
     """Return the group of equal records of each record, and in words what is equal.
 
     None where no duplicates are asked for.

@@ -19,15 +19,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv import errors
 from statcv.folds.strata.identifiers import normalise
 from statcv.formula import check_column, row_values
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.tables import Table
 from statcv.words import plural
 
-Codes = NDArray[np.intp]
 Columns = Sequence[Hashable] | Hashable | None
 Tolerance = float | Mapping[Any, float]
 
@@ -36,7 +35,7 @@ MOST_PAIRS = 20_000_000  # most pairs of near records, so that they fit in memor
 ROUNDING = 1e-9
 
 
-def equal_records(frame: pd.DataFrame, columns: Columns = None) -> Codes:
+def equal_records(frame: pd.DataFrame, columns: Columns = None) -> Numbers:
     """Return the number of the group of equal records that each row belongs to.
 
     Values are equal as identifiers are
@@ -76,7 +75,9 @@ def equal_records(frame: pd.DataFrame, columns: Columns = None) -> Codes:
     return groups_of(frame, chosen_columns(frame, columns), None)
 
 
-def near_records(frame: pd.DataFrame, columns: Columns, tolerance: Tolerance) -> Codes:
+def near_records(
+    frame: pd.DataFrame, columns: Columns, tolerance: Tolerance
+) -> Numbers:
     """Return the number of the group of near-duplicates that each row belongs to.
 
     Two records are near if no numeric column differs by more than its tolerance (a
@@ -160,7 +161,7 @@ def groups_of(
     chosen: Sequence[Hashable],
     tolerance: Tolerance | None,
     within: pd.Series[Any] | None = None,
-) -> Codes:
+) -> Numbers:
     """Return the group of each record: equal, or near, and ``within`` equal places."""
     widths = {} if tolerance is None else _widths(frame, chosen, tolerance)
     exact = [frame[name] for name in chosen if name not in widths]
@@ -217,7 +218,7 @@ def _widths(
     return {name: float(width) for name, width in tolerance.items() if width > 0}
 
 
-def value_codes(column: pd.Series[Any]) -> tuple[Codes, int]:
+def value_codes(column: pd.Series[Any]) -> tuple[Numbers, int]:
     """Return a number for each value of a column, and how many there may be."""
     kind, own = column.dtype.kind, (np.dtype, pd.DatetimeTZDtype)  # not Arrow's
     if kind == "M" and isinstance(column.dtype, own):
@@ -234,7 +235,7 @@ def value_codes(column: pd.Series[Any]) -> tuple[Codes, int]:
     return _form_codes(column.tolist(), column.name)
 
 
-def _form_codes(values: list[Any], name: Hashable) -> tuple[Codes, int]:
+def _form_codes(values: list[Any], name: Hashable) -> tuple[Numbers, int]:
     number: dict[Any, int] = {None: 0}
     try:
         each = (number.setdefault(_form(value), len(number)) for value in values)
@@ -260,7 +261,7 @@ def _form(value: Any) -> Any:
         return value
 
 
-def _combined(parts: Iterable[tuple[Codes, int]]) -> Codes:
+def _combined(parts: Iterable[tuple[Numbers, int]]) -> Numbers:
     """Return the number of each combination, from 0 as they appear."""
     (total, _), *others = parts
     for codes, size in others:
@@ -268,7 +269,7 @@ def _combined(parts: Iterable[tuple[Codes, int]]) -> Codes:
     return pd.factorize(total)[0]
 
 
-def _joined(same: Codes, points: NDArray[np.float64]) -> Codes:
+def _joined(same: Numbers, points: Floats) -> Numbers:
     """Return the groups joined by steps of at most 1 in any coordinate."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
@@ -282,12 +283,12 @@ def _joined(same: Codes, points: NDArray[np.float64]) -> Codes:
     left, right = rows[_near_pairs(np.hstack([points[rows], apart]))]
     near = np.ones(len(left), dtype=np.int8)
     graph = coo_matrix((near, (left, right)), shape=(len(first), len(first)))
-    labels: Codes = connected_components(graph, directed=False)[1]
+    labels: Numbers = connected_components(graph, directed=False)[1]
     _warn_of_chains(points, labels)
     return pd.factorize(labels[distinct])[0]
 
 
-def _near_pairs(points: NDArray[np.float64]) -> Codes:
+def _near_pairs(points: Floats) -> Numbers:
     """Return the positions of all pairs within 1 of each other, shape (2, pairs)."""
     from scipy.spatial import cKDTree
 
@@ -302,7 +303,7 @@ def _near_pairs(points: NDArray[np.float64]) -> Codes:
     return np.asarray(tree.query_pairs(reach, p=np.inf, output_type="ndarray").T)
 
 
-def _warn_of_chains(points: NDArray[np.float64], labels: Codes) -> None:
+def _warn_of_chains(points: Floats, labels: Numbers) -> None:
     order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], np.arange(labels.max() + 1))
     points = points[order]
@@ -471,7 +472,7 @@ def _placed(
     return places, chosen
 
 
-def _in_several(codes: Codes, places: pd.Series[Any]) -> NDArray[np.bool_]:
+def _in_several(codes: Numbers, places: pd.Series[Any]) -> Bools:
     """Return for each row whether its group is at more than one place."""
     where = pd.Series(value_codes(places)[0])
     return np.asarray(where.groupby(codes).transform("nunique") > 1)
@@ -479,8 +480,8 @@ def _in_several(codes: Codes, places: pd.Series[Any]) -> NDArray[np.bool_]:
 
 def _rows(
     frame: pd.DataFrame,
-    codes: Codes,
-    found: NDArray[np.bool_],
+    codes: Numbers,
+    found: Bools,
     place: Any,
     places: pd.Series[Any],
 ) -> pd.DataFrame:

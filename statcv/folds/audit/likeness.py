@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from statcv.folds.audit.findings import Finding, span
 from statcv.folds.plan import FoldPlan
 from statcv.folds.response import Response
+from statcv.numeric.arrays import Floats
 from statcv.words import listed, plural
 
 UNLIKE = 0.01  # a p-value below it is reported
-Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 

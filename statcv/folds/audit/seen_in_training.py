@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 from statcv.folds.audit.findings import Finding
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged, without_equal
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.words import listed, plural
 
 Codes = NDArray[np.integer]
 
 
-def trained_on_equal(plan: FoldPlan, codes: Codes) -> NDArray[np.bool_]:
+def trained_on_equal(plan: FoldPlan, codes: Codes) -> Bools:
     """Return whether a fit that predicts a held-out record has seen an equal.
 
     Training sets are taken as they are: an equal that is held out along with the
@@ -99,9 +100,7 @@ MAX_EQUAL = 20  # records of equal predictors that are examined together
 FIRST_FITS = 2000  # fits that are examined
 
 
-def opposite_twins(
-    plan: FoldPlan, X: NDArray[np.float64], y: NDArray[np.intp]
-) -> list[Finding]:
+def opposite_twins(plan: FoldPlan, X: Floats, y: Numbers) -> list[Finding]:
     """Find records equal to a training record in all predictors but not the outcome.
 
     A model that recognises a record predicts the outcome of its twin. Where twins
@@ -167,7 +166,7 @@ def opposite_twins(
     return [Finding("opposite_twins", len(wrong) / known, said, True, table)]
 
 
-def _equal(X: NDArray[np.float64]) -> tuple[NDArray[np.intp], Ragged]:
+def _equal(X: Floats) -> tuple[Numbers, Ragged]:
     """Return the group of each record that has equals, -1 for others, and the groups.
 
     There are none if the last predictor differs in all records, or one is missing.

@@ -19,9 +19,9 @@ from statcv.folds.rebalance.weighting import ClassWeights
 from statcv.folds.response import Response
 from statcv.metrics import auroc_by_weight
 from statcv.metrics.discrimination.curves import PrMethod, auprc_of_counts
+from statcv.numeric.arrays import Bools, Floats
 from statcv.words import listed
 
-Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 EQUAL = 1e-9  # relative difference of class totals that are weighted to be equal
 LOSES = 0.1  # share of the records that balance may cost without being reported
@@ -77,7 +77,7 @@ def _totals(plan: FoldPlan, response: Response, training: Counts) -> Floats:
     return totals
 
 
-def fit_means(plan: FoldPlan, values: NDArray[Any]) -> NDArray[np.float64]:
+def fit_means(plan: FoldPlan, values: NDArray[Any]) -> Floats:
     """Return the mean of values over each training set; NaN if too many to weight.
 
     Weights that differ from record to record are summed fit by fit; in a large plan
@@ -96,7 +96,7 @@ def fit_means(plan: FoldPlan, values: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def training_means_spread(
-    plan: FoldPlan, response: Response, z: NDArray[np.float64]
+    plan: FoldPlan, response: Response, z: Floats
 ) -> list[Finding]:
     """Find how far training means of a continuous outcome differ.
 
@@ -207,7 +207,7 @@ def classes_missing(
 
 
 def _not_held_out(
-    plan: FoldPlan, mask: NDArray[np.bool_], classes: int, response: Response
+    plan: FoldPlan, mask: Bools, classes: int, response: Response
 ) -> Finding:
     lacking, kinds = int(mask.any(axis=1).sum()), f"{response.noun}es"
     said, table = f"Every fold holds out records of all {kinds}.", pd.DataFrame()
@@ -236,9 +236,7 @@ def _of(some: int, all_: int, noun: str, verb: str, singular: str) -> str:
     return f"{some:,} of {all_:,} {noun} {singular if some == 1 else verb}"
 
 
-def _lacking(
-    plan: FoldPlan, lacking: NDArray[np.bool_], response: Response
-) -> pd.DataFrame:
+def _lacking(plan: FoldPlan, lacking: Bools, response: Response) -> pd.DataFrame:
     """Return repeat, fold and class of each missing class."""
     split, code = np.nonzero(lacking)
     repeat = plan.fits.repeat_of[split]

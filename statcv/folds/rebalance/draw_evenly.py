@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.numeric.arrays import Bools, Numbers
+
 Ints = NDArray[np.int64]
-Rows = NDArray[np.intp]
 
 BLOCK = 100_000  # random numbers that are drawn at once
 IDLE = 20  # rounds without an exchange, after which the rest is drawn again
@@ -21,7 +22,7 @@ def keys_of(lists: NDArray[np.integer], values: NDArray[np.integer], base: int) 
     return keys
 
 
-def contains(keys: Ints, wanted: Ints) -> NDArray[np.bool_]:
+def contains(keys: Ints, wanted: Ints) -> Bools:
     """Say which of the wanted numbers are among sorted keys."""
     if not len(keys):
         return np.zeros(len(wanted), dtype=bool)
@@ -36,7 +37,7 @@ def draw_evenly(
     barred: Ints,
     base: int,
     rng: np.random.Generator,
-) -> Rows:
+) -> Numbers:
     """Draw for each list different members of a pool, all about equally often.
 
     The pool is shuffled and allocated to the lists in turn, in random order; a list
@@ -94,7 +95,7 @@ def _draw_singly(
     barred: Ints,
     base: int,
     rng: np.random.Generator,
-) -> Rows:
+) -> Numbers:
     """Draw for one list at a time the members drawn least so far."""
     times = np.zeros(len(pool))
     stops = np.cumsum(need)
@@ -125,7 +126,7 @@ def _draw_singly(
 class _Hands:
     """What each list has drawn, list after list, and which draws are wrong."""
 
-    def __init__(self, owner: Rows, drawn: Rows, barred: Ints, base: int) -> None:
+    def __init__(self, owner: Numbers, drawn: Numbers, barred: Ints, base: int) -> None:
         self.owner, self.drawn, self.barred, self.base = owner, drawn, barred, base
         starts = np.flatnonzero(np.diff(owner, prepend=-1))
         self.sizes = np.diff(starts, append=len(owner))
@@ -133,7 +134,7 @@ class _Hands:
         self.several = bool((self.sizes > 1).any())
         self.hand = np.repeat(np.arange(len(starts)), self.sizes)
 
-    def wrong(self) -> Rows:
+    def wrong(self) -> Numbers:
         """Return the places whose draw is barred or duplicated."""
         keys = self.owner * self.base
         keys += self.drawn
@@ -143,7 +144,7 @@ class _Hands:
             wrong[order[1:][keys[order[1:]] == keys[order[:-1]]]] = True
         return np.flatnonzero(wrong)
 
-    def others(self, places: Rows) -> tuple[Rows, Rows]:
+    def others(self, places: Numbers) -> tuple[Numbers, Numbers]:
         """Return the places in the same lists, and for which each is listed."""
         sizes = self.sizes[self.hand[places]]
         asked = np.repeat(np.arange(len(places)), sizes)
@@ -152,7 +153,7 @@ class _Hands:
         apart = there != places[asked]
         return there[apart], asked[apart]
 
-    def are_wrong(self, places: Rows) -> NDArray[np.bool_]:
+    def are_wrong(self, places: Numbers) -> Bools:
         """Return which of some places hold a draw that is barred or duplicated."""
         keys = self.owner[places] * self.base + self.drawn[places]
         wrong = contains(self.barred, keys)
@@ -161,7 +162,7 @@ class _Hands:
             wrong[asked[self.drawn[there] == self.drawn[places[asked]]]] = True
         return wrong
 
-    def swap(self, some: Rows, others: Rows) -> None:
+    def swap(self, some: Numbers, others: Numbers) -> None:
         self.drawn[some], self.drawn[others] = self.drawn[others], self.drawn[some]
 
 

@@ -20,10 +20,10 @@ from statcv.errors import SchemeError
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.draw_evenly import draw_evenly, keys_of
 from statcv.folds.schemes.allocation import kinds_of_rows
+from statcv.numeric.arrays import Numbers
 from statcv.words import plural
 
 Codes = NDArray[np.integer]
-Rows = NDArray[np.intp]
 Table = NDArray[np.int64]
 
 MOST = 1_000_000_000  # record numbers that lists may hold in all
@@ -81,7 +81,7 @@ class UnequalSets:
         parts = [keys_of(p.owners, p.values, n) for p in (self.tests, self.out)]
         return np.sort(np.concatenate(parts))
 
-    def rows(self, split: int, c: int | None = None) -> Rows:
+    def rows(self, split: int, c: int | None = None) -> Numbers:
         """Return the records on which a split trains, all or those of one class."""
         stays = np.ones(len(self.codes), dtype=bool) if c is None else self.codes == c
         stays[self.tests[split]] = False
@@ -402,7 +402,7 @@ def drop_whole_strata(
 
 def _one_by_one(
     need: Ints, table: Ints, barred: Ints, rng: np.random.Generator
-) -> tuple[Rows, Rows]:
+) -> tuple[Numbers, Numbers]:
     """Choose strata for one split after the other, those dropped least so far first."""
     number = len(table)
     times = np.where(table.any(axis=1), 0.0, np.inf)
@@ -427,7 +427,7 @@ def _one_by_one(
 
 def _kind_by_kind(
     need: Ints, table: Ints, barred: Ints, rng: np.random.Generator
-) -> tuple[Rows, Rows]:
+) -> tuple[Numbers, Numbers]:
     """Choose how many strata of each composition to drop, and then which."""
     number = len(table)
     rows, kind_of = kinds_of_rows(table)
@@ -447,7 +447,7 @@ def _kind_by_kind(
 
 def _ask_for_kinds(
     need: Ints, rows: Ints, many: Ints, rng: np.random.Generator
-) -> tuple[Rows, Rows]:
+) -> tuple[Numbers, Numbers]:
     """Return pairs (split, kind): each split's strata one by one while one fits."""
     left = need.copy()
     asking, asked = [np.empty(0, np.intp)], [np.empty(0, np.intp)]

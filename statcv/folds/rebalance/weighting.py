@@ -13,10 +13,10 @@ from statcv.errors import SchemeError
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.draw_evenly import contains, keys_of
 from statcv.folds.rebalance.subsample import least_counts
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.words import plural
 
 Codes = NDArray[np.integer]
-Floats = NDArray[np.float64]
 Rows = NDArray[np.integer]
 
 # order of the power series, whose remainder is below e / 21! where |theta z| <= 1
@@ -207,7 +207,7 @@ def _check_ranges(z: Floats, tests: Ragged, out: Ragged) -> None:
 
 
 def _by_series(
-    unit: Floats, owner: NDArray[np.intp], absent: Floats, splits: int, close: float
+    unit: Floats, owner: Numbers, absent: Floats, splits: int, close: float
 ) -> tuple[Floats, Floats]:
     """Return theta and the sum of exp(theta u) of each split; NaN and 1 if too far."""
     moments = np.empty(ORDER + 3)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.folds.ragged import Ragged
+from statcv.numeric.arrays import Numbers
 
-Numbers = NDArray[np.intp]
 Ints = NDArray[np.int64]
 Cost = tuple[int, int]
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.arguments import MAX_REPEATS, PLAN, check_whole, is_whole
 from statcv.errors import ArgumentError, FoldWarning, SchemeError, warn
@@ -21,6 +20,7 @@ from statcv.folds.schemes.pairs import check_sample, count_unlike
 from statcv.folds.schemes.table import CLASSES, Scheme, get_scheme
 from statcv.folds.strata.clusters import Strata
 from statcv.folds.strata.stratifier import Cut, Stratifier, resolve_stratifier
+from statcv.numeric.arrays import Numbers
 
 
 def make_plan(
@@ -446,7 +446,7 @@ def check_classes(
         )
 
 
-def check_groups(sizes: NDArray[np.intp], groups: int, label: str) -> None:
+def check_groups(sizes: Numbers, groups: int, label: str) -> None:
     """Refuse fewer strata than groups, and warn of one that is larger than a group."""
     if len(sizes) < groups:
         raise SchemeError(

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from statcv.errors import FoldWarning, SchemeError, warn
 from statcv.folds.ragged import Ragged
 from statcv.folds.schemes.allocation import allocate
+from statcv.numeric.arrays import Numbers
 from statcv.tables import Printed
 from statcv.words import plural
 
-Codes = NDArray[np.intp]
 MOST_DRAWS = 1000
 
 
@@ -36,10 +36,10 @@ class Records(Printed):
         Whether codes are those of distinct numbers, where pairs of them are held out.
     """
 
-    codes: Codes
+    codes: Numbers
     classes: int
-    unit: Codes | None = None
-    allocation: Codes | None = None
+    unit: Numbers | None = None
+    allocation: Numbers | None = None
     numbers: bool = False
 
     @property
@@ -74,10 +74,10 @@ class Holding:
     tests: Ragged
     kept_out: Ragged
     copied: Ragged
-    unit_fold: Codes | None = None
+    unit_fold: Numbers | None = None
 
     @classmethod
-    def of(cls, tests: Ragged, unit_fold: Codes | None = None) -> Holding:
+    def of(cls, tests: Ragged, unit_fold: Numbers | None = None) -> Holding:
         """Hold out, and drop and repeat nothing."""
         return cls(tests, Ragged.empty(len(tests)), Ragged.empty(len(tests)), unit_fold)
 
@@ -107,7 +107,7 @@ def _folds(
     records: Records,
     k: int,
     rng: np.random.Generator,
-    order: Codes | None,
+    order: Numbers | None,
     by_class: bool,
 ) -> Holding:
     """Allocate single records in turn, or whole units as evenly as they allow."""

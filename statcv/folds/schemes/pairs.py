@@ -17,8 +17,8 @@ from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.draw_evenly import contains
 from statcv.folds.response import Response
 from statcv.folds.schemes.holdout import Holding, Records
+from statcv.numeric.arrays import Numbers
 
-Numbers = NDArray[np.intp]
 Ints = NDArray[np.int64]
 
 MOST_ROUNDS = 5000  # most rounds of exchanges after one allocation of pairs
@@ -308,7 +308,7 @@ def _check_pairs(count: int, use: str) -> None:
         )
 
 
-def _pairs(pairs: NDArray[np.intp], records: Records) -> Holding:
+def _pairs(pairs: Numbers, records: Records) -> Holding:
     pairs.sort(axis=1)
     pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
     tests = Ragged.split(pairs.ravel(), np.full(len(pairs), 2))

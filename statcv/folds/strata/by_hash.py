@@ -13,6 +13,7 @@ from statcv.arguments import check_types
 from statcv.errors import ArgumentError, DataError, SchemeError
 from statcv.folds.strata import hashing, stratifier
 from statcv.folds.strata.meant_otherwise import warn_of_near_values
+from statcv.numeric.arrays import Numbers
 
 KeyedBy = Literal["key", "environment", "nothing"]
 
@@ -140,7 +141,7 @@ class ByHash(stratifier.Stratifier):
         """Whether folds are to be of about equal size, if given."""
         return "balanced=True" if self.balanced else ""
 
-    def values(self, frame: pd.DataFrame) -> stratifier.Codes:
+    def values(self, frame: pd.DataFrame) -> Numbers:
         """Return codes of equal identifiers, whatever the key."""
         return stratifier.written_of(frame, self.columns, truth=False)[1]
 
@@ -174,7 +175,7 @@ class ByHash(stratifier.Stratifier):
             said += f" by keyed hash of {self.label}"
         return stratifier.Cut(self, k, True, folds, said, bounds, trace=self.key.trace)
 
-    def units_of(self, frame: pd.DataFrame, cut: stratifier.Cut) -> stratifier.Codes:
+    def units_of(self, frame: pd.DataFrame, cut: stratifier.Cut) -> Numbers:
         """Return the fold of each record.
 
         Raises
@@ -207,7 +208,7 @@ def _digests(
 
 def _hash_folds(
     digests: hashing.Digests, k: int, bounds: hashing.Digests | None
-) -> stratifier.Codes:
+) -> Numbers:
     if bounds is None:
         return (digests % np.uint64(k)).astype(np.intp)
     return hashing.assign(digests, bounds).astype(np.intp)

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.arguments import MAX_BINS, check_types, check_whole
 from statcv.errors import ArgumentError, DataError, FoldWarning, warn
@@ -15,7 +14,6 @@ from statcv.folds.strata.hashing import check_k, keyed_digest
 from statcv.folds.strata.identifiers import written
 from statcv.folds.strata.meant_otherwise import warn_of_identifier
 from statcv.folds.strata.stratifier import (
-    Codes,
     Cut,
     Stratifier,
     check_units,
@@ -24,6 +22,7 @@ from statcv.folds.strata.stratifier import (
 )
 from statcv.folds.strata.thresholds import EXACT, Thresholds, as_text, even_cuts
 from statcv.formula import why_text
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.words import plural
 
 DATES: Final = ("date", "datetime", "datetime64")  # as pandas infers them
@@ -127,7 +126,7 @@ class ByQuantile(Stratifier):
             parts += f", thresholds={self.agreed.listed}"
         return f"ByQuantile({parts})"
 
-    def values(self, frame: pd.DataFrame) -> Codes:
+    def values(self, frame: pd.DataFrame) -> Numbers:
         """Return codes of equal numbers, rising with them."""
         numbers, _ = as_floats(frame, self.columns[0])
         return np.unique(numbers, return_inverse=True)[1].astype(np.intp)
@@ -162,7 +161,7 @@ class ByQuantile(Stratifier):
         at = Thresholds(tuple(bounds.tolist()), dates)
         return cut_at(self, at, k, codes, fixed=self.per_fold == 1)
 
-    def units_of(self, frame: pd.DataFrame, cut: Cut) -> Codes:
+    def units_of(self, frame: pd.DataFrame, cut: Cut) -> Numbers:
         """Return the bin of each record."""
         at, (numbers, dates) = cut.at, as_floats(frame, self.columns[0])
         assert isinstance(at, Thresholds)
@@ -174,7 +173,7 @@ class ByQuantile(Stratifier):
             )
         return np.searchsorted(at.bounds, numbers, side="right")
 
-    def fold_of_bins(self, seed: int = 0, repeat: int = 0) -> Codes:
+    def fold_of_bins(self, seed: int = 0, repeat: int = 0) -> Numbers:
         """Return the fold, from 0, of each bin between the thresholds given.
 
         Examples
@@ -220,7 +219,7 @@ class ByQuantile(Stratifier):
         return cut
 
 
-def _warn_of_empty(sizes: NDArray[np.intp], label: str) -> None:
+def _warn_of_empty(sizes: Numbers, label: str) -> None:
     """Warn, with the count, of folds in which no record falls."""
     empty, filled = np.flatnonzero(sizes == 0) + 1, np.flatnonzero(sizes) + 1
     if not len(empty):
@@ -243,9 +242,9 @@ def cut_at(
     stratifier: ByQuantile,
     at: Thresholds,
     k: int,
-    codes: Codes,
+    codes: Numbers,
     fixed: bool,
-    allocated: Codes | None = None,
+    allocated: Numbers | None = None,
 ) -> Cut:
     """Return the cut at thresholds, whose bins are folds or are allocated to k folds.
 
@@ -266,7 +265,7 @@ def _shown(number: float, date: bool) -> str:
     return as_text(number, True) if date else f"{number:.15g}"
 
 
-def as_floats(frame: pd.DataFrame, name: str) -> tuple[NDArray[np.float64], bool]:
+def as_floats(frame: pd.DataFrame, name: str) -> tuple[Floats, bool]:
     """Return a column as floats, and whether it holds dates."""
     column = columns_of(frame, [name])[name]
     if is_truth(column):

@@ -16,6 +16,7 @@ from statcv.errors import DataError, FoldWarning, FrameError, SchemeError, warn
 from statcv.folds.strata.by_quantile import ALIKE, ByQuantile, cut_at
 from statcv.folds.strata.stratifier import ByValue, Cut
 from statcv.folds.strata.thresholds import Thresholds, as_number, between, intervals
+from statcv.numeric.arrays import Numbers
 from statcv.tables import Printed
 from statcv.words import plural
 
@@ -52,14 +53,14 @@ class Strata(Printed):
     """
 
     label: str
-    codes: NDArray[np.intp]
+    codes: Numbers
     count: int
     cuts: tuple[Cut, ...] = ()
-    folds: tuple[NDArray[np.intp], ...] = ()
+    folds: tuple[Numbers, ...] = ()
     identifies: bool = True
     made_by: str = ""
     labels: tuple[Sequence[Any], ...] = ()
-    bins: NDArray[np.intp] | None = None
+    bins: Numbers | None = None
     by_site: bool = False
 
     @property

@@ -12,11 +12,10 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import ArgumentTypeError, DataError
+from statcv.numeric.arrays import Numbers
 
-Codes = NDArray[np.intp]
 INTEGERS: Final = "iu"  # kinds of dtype whose distinct values have distinct forms
 SEPARATOR: Final = "\x1f"  # the unit separator, which the edges of a text never keep
 
@@ -79,7 +78,7 @@ def _written_number(value: Any) -> str:
     return str(int(value))
 
 
-def written(values: Any) -> tuple[list[str], Codes]:
+def written(values: Any) -> tuple[list[str], Numbers]:
     r"""Return the distinct written forms, and which of them each value has.
 
     Parameters
@@ -115,7 +114,7 @@ def written(values: Any) -> tuple[list[str], Codes]:
     return distinct.tolist(), same if codes is None else same[codes]
 
 
-def _joined(frame: pd.DataFrame) -> tuple[list[str], Codes]:
+def _joined(frame: pd.DataFrame) -> tuple[list[str], Numbers]:
     columns = [written(frame.iloc[:, i]) for i in range(frame.shape[1])]
     if not columns:
         raise ArgumentTypeError("values must have a column at least.")

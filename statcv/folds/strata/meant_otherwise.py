@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import FoldWarning, warn
 from statcv.folds.strata.identifiers import SEPARATOR
+from statcv.numeric.arrays import Numbers
 from statcv.words import listed
 
 NAMED = re.compile(
@@ -32,7 +32,7 @@ BY_CHANCE = 1e-4  # probability below which agreement within values is not due t
 ENOUGH = 20_000  # records that are examined
 
 
-def warn_of_no_repeats(counts: NDArray[np.intp], columns: Sequence[str]) -> None:
+def warn_of_no_repeats(counts: Numbers, columns: Sequence[str]) -> None:
     """Warn if no value occurs twice, so that the stratifier has no effect.
 
     Parameters
@@ -175,7 +175,7 @@ def _integral(values: pd.Series[Any]) -> bool:
     return bool((numbers == np.round(numbers)).all())
 
 
-def _function_of_order(values: pd.Series[Any], first: NDArray[np.intp]) -> bool:
+def _function_of_order(values: pd.Series[Any], first: Numbers) -> bool:
     """Return whether a column, one value for each rising identifier, rises with it.
 
     A column that cuts it into intervals counts too: each level is one stretch.

@@ -23,10 +23,9 @@ from statcv.folds.strata.identifiers import INTEGERS, SEPARATOR, count_missing, 
 from statcv.folds.strata.meant_otherwise import warn_of_near_values, warn_of_no_repeats
 from statcv.folds.strata.thresholds import Thresholds, intervals
 from statcv.formula import check_column
+from statcv.numeric.arrays import Numbers
 from statcv.tables import Printed
 from statcv.words import plural
-
-Codes = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,10 +57,10 @@ class Cut(Printed):
     stratifier: Stratifier
     units: int
     fixed: bool
-    codes: Codes = field(repr=False)
+    codes: Numbers = field(repr=False)
     sentence: str
     at: Thresholds | NDArray[np.uint64] | tuple[str, ...] | None = None
-    allocated: Codes | None = None
+    allocated: Numbers | None = None
     trace: str | None = field(default=None, repr=False)
     unknown: str = ""
 
@@ -73,7 +72,7 @@ class Cut(Printed):
         return self.at if isinstance(self.at, np.ndarray) else None
 
     @property
-    def allocation(self) -> Codes | None:
+    def allocation(self) -> Numbers | None:
         """The fold of each unit, if it does not depend on the records."""
         own = np.arange(self.units) if self.fixed else None
         return own if self.allocated is None else self.allocated
@@ -85,7 +84,7 @@ class Cut(Printed):
             return intervals([*map(str, self.at)])
         return self.at.bins if isinstance(self.at, Thresholds) else []
 
-    def of(self, frame: pd.DataFrame) -> Codes:
+    def of(self, frame: pd.DataFrame) -> Numbers:
         """Return the unit of each record of these or other data; -1 for none."""
         if self.unknown:
             raise errors.SchemeError(self.unknown)
@@ -135,7 +134,7 @@ class Stratifier(ABC):
         """The number of folds that it fixes, whatever the records."""
         return None
 
-    def values(self, frame: pd.DataFrame) -> Codes:
+    def values(self, frame: pd.DataFrame) -> Numbers:
         """Return which records hold equal values: codes from 0."""
         return written_of(frame, self.columns)[1]
 
@@ -164,7 +163,7 @@ class Stratifier(ABC):
         """
 
     @abstractmethod
-    def units_of(self, frame: pd.DataFrame, cut: Cut) -> Codes:
+    def units_of(self, frame: pd.DataFrame, cut: Cut) -> Numbers:
         """Return the unit of each record of other data in a cut; -1 for none."""
 
 
@@ -183,7 +182,7 @@ def columns_of(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
 
 def written_of(
     frame: pd.DataFrame, columns: Sequence[str], truth: bool = True
-) -> tuple[list[str], Codes]:
+) -> tuple[list[str], Numbers]:
     """Return distinct written forms, and the code of each record."""
     chosen = columns_of(frame, columns)
     for name in columns:
@@ -208,7 +207,7 @@ def is_truth(column: pd.Series[Any]) -> bool:
 
 
 def check_units(
-    counts: NDArray[np.intp], k: int, label: str, name: Callable[[int], str] | None
+    counts: Numbers, k: int, label: str, name: Callable[[int], str] | None
 ) -> None:
     """Refuse fewer values than folds; warn where one value is more than a fold."""
     n = int(counts.sum())
@@ -301,7 +300,7 @@ class ByValue(Stratifier):
         said = f"{k} folds of whole values of {self.label}"
         return Cut(self, len(known), False, codes, said, tuple(known))
 
-    def units_of(self, frame: pd.DataFrame, cut: Cut) -> Codes:
+    def units_of(self, frame: pd.DataFrame, cut: Cut) -> Numbers:
         """Return the code of each record's value, -1 for one that was not cut."""
         assert isinstance(cut.at, tuple)
         texts, codes = written_of(frame, self.columns)

@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, DataError
+from statcv.numeric.arrays import Floats
 from statcv.tables import Printed
 
 EXACT = 2**53  # beyond it floats skip integers
@@ -82,7 +83,7 @@ class Thresholds(Printed):
         return len(self.values)
 
     @property
-    def bounds(self) -> NDArray[np.float64]:
+    def bounds(self) -> Floats:
         """The thresholds as floats, days as days since 1970-01-01."""
         return np.array(self.values, dtype=np.float64)
 

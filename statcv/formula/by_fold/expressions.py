@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from statcv.errors import StatcvError
 from statcv.formula.by_fold.training_sets import TrainingSets
+from statcv.numeric.arrays import Floats
 
 # ---- columns of numbers, and columns as sums of products of these ----
 
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 

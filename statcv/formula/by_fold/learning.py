@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import patsy
-from numpy.typing import NDArray
 from patsy.mgcv_cubic_splines import _get_free_crs_dmatrix
 
 from statcv.formula.by_fold.expressions import (
@@ -24,8 +23,7 @@ from statcv.formula.by_fold.expressions import (
 )
 from statcv.formula.by_fold.training_sets import Ordered
 from statcv.formula.language.functions import Bs, Clr, Poly, Standardize, b_splines
-
-Floats = NDArray[np.float64]
+from statcv.numeric.arrays import Floats
 
 # least spread of a training set, relative to that of all records, that keeps the digits
 SPREAD = 1e-6

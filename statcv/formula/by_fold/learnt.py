@@ -17,9 +17,7 @@ from statcv.formula.by_fold.training_sets import TrainingSets
 from statcv.formula.language.parse import Formula
 from statcv.formula.language.permitted import values_of
 from statcv.formula.language.scope import PatsyFactor, namespace
-
-Matrix = NDArray[np.float64]
-Numbers = NDArray[np.intp]
+from statcv.numeric.arrays import Floats, Numbers
 
 KEPT = 2**24  # numbers of basis matrices that are kept: 128 MB
 
@@ -55,10 +53,10 @@ class Learnt:
     products: tuple[expressions.Monomial, ...]
     group: NDArray[np.int64]
     first: NDArray[np.int64]
-    fixed: Matrix
+    fixed: Floats
     place: tuple[Numbers, Numbers]
-    own: Matrix
-    _kept: dict[int, Matrix] = field(default_factory=dict)
+    own: Floats
+    _kept: dict[int, Floats] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.group)
@@ -83,9 +81,9 @@ class Learnt:
             _kept={},
         )
 
-    def bases(self, groups: NDArray[np.integer]) -> Matrix:
+    def bases(self, groups: NDArray[np.integer]) -> Floats:
         """Return the bases of some groups, shape (m, n, columns of a basis)."""
-        values: dict[int, Matrix] = {}
+        values: dict[int, Floats] = {}
         made = np.ones((len(groups), self.n, len(self.products)))
         for j, factors in enumerate(self.products):
             for number, column in factors:
@@ -96,7 +94,7 @@ class Learnt:
                 made[:, :, j] *= values[number][:, :, column]
         return made
 
-    def basis(self, group: int) -> Matrix:
+    def basis(self, group: int) -> Floats:
         """Return the basis of a group, shape (n, columns of a basis)."""
         if group not in self._kept:
             made = self.bases(np.array([group]))[0]
@@ -105,18 +103,18 @@ class Learnt:
             self._kept[group] = made
         return self._kept[group]
 
-    def coefficients(self, fits: NDArray[np.integer]) -> Matrix:
+    def coefficients(self, fits: NDArray[np.integer]) -> Floats:
         """Return the coefficients of some training sets, (m, columns of a basis, p)."""
         made = np.tile(self.fixed, (len(fits), 1, 1))
         made[:, self.place[0], self.place[1]] = self.own[fits]
         return made
 
-    def matrix(self, fit: int, rows: NDArray[np.integer]) -> Matrix:
+    def matrix(self, fit: int, rows: NDArray[np.integer]) -> Floats:
         """Return the design matrix of some records, as learnt in a training set."""
         basis = self.basis(int(self.group[fit]))
         return np.asarray(basis[rows] @ self.coefficients(np.array([fit]))[0])
 
-    def matrices(self, fits: NDArray[np.integer]) -> Matrix:
+    def matrices(self, fits: NDArray[np.integer]) -> Floats:
         """Return the design matrices of all records, shape (m, n, p)."""
         groups, place = np.unique(self.group[fits], return_inverse=True)
         coefficients = self.coefficients(fits)
@@ -251,7 +249,7 @@ def _assembled(learner: expressions.Learner, columns: expressions.Columns) -> Le
     row = {one: i for i, one in enumerate(products)}
     fixed = np.zeros((len(products), len(columns)))
     place: list[tuple[int, int]] = []
-    own: list[Matrix] = []
+    own: list[Floats] = []
     for j, column in enumerate(columns):
         for one, part in column.items():
             if isinstance(part, np.ndarray):

@@ -16,11 +16,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from statcv.formula.language.terms import Matrix, Terms
-
-Numbers = NDArray[np.intp]
+from statcv.formula.language.terms import Terms
+from statcv.numeric.arrays import Floats, Numbers
 
 CELLS = 2**22  # numbers of rows with all levels that are computed at once
 DEPENDENT = 1e-10  # share of the largest eigenvalue that is rounding error
@@ -54,10 +52,10 @@ class Factors:
         self,
         frame: pd.DataFrame,
         new: list[str],
-        weights: Matrix,
-        training: Matrix,
+        weights: Floats,
+        training: Floats,
         learnt_on: Numbers,
-    ) -> Matrix:
+    ) -> Floats:
         """Return rows with the levels of some factors at the mean of those seen.
 
         Parameters
@@ -101,7 +99,7 @@ class Factors:
         return made
 
 
-def _undetermined(training: Matrix) -> tuple[Matrix, Matrix]:
+def _undetermined(training: Floats) -> tuple[Floats, Floats]:
     """Return units of the columns, and directions in which no training row lies.
 
     They are not looked for where columns are as many as rows.

@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.numeric.arrays import Floats
 from statcv.numeric.inverses import factors
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 LOST = 1e-4  # share of a sum of squares below which a difference loses digits

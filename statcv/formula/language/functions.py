@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from statcv.arguments import is_number
 from statcv.errors import DataError, FormulaError
-
-Floats = NDArray[np.float64]
+from statcv.numeric.arrays import Bools, Floats
 
 
 class LearnsFromRows:
@@ -79,7 +78,7 @@ class Poly(LearnsFromRows):
             norm.append(float((now**2).sum()))
         self._centre, self._norm = np.array(centre), np.array(norm)
 
-    def transform(self, x: Any, degree: int = 1) -> NDArray[np.float64]:
+    def transform(self, x: Any, degree: int = 1) -> Floats:
         """Return the columns of degree 1, …, ``degree`` at ``x``."""
         x = np.asarray(x, dtype=float)
         columns = np.empty((len(x), degree))
@@ -91,7 +90,7 @@ class Poly(LearnsFromRows):
         return columns
 
 
-def poly(x: Any, degree: int = 1) -> NDArray[np.float64]:
+def poly(x: Any, degree: int = 1) -> Floats:
     """Orthogonal polynomials, which a formula learns on the training rows.
 
     >>> import numpy as np
@@ -150,7 +149,7 @@ class Bs(patsy.splines.BS):  # type: ignore[misc]
         include_intercept: bool = False,
         lower_bound: float | None = None,
         upper_bound: float | None = None,
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Return the basis at ``x``, with the knots that were learnt."""
         x = np.atleast_1d(np.asarray(x, dtype=float).squeeze())
         basis = b_splines(x, self._all_knots, self._degree)
@@ -277,7 +276,7 @@ class Clr(LearnsFromRows):
         self._prevalence = prevalence
         return _side_by_side(parts) > 0
 
-    def _learn(self, present: NDArray[np.bool_]) -> None:
+    def _learn(self, present: Bools) -> None:
         prevalence = self._prevalence
         self._chosen = np.ones(present.shape[1], dtype=bool)
         if prevalence is None:

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import DataError
 from statcv.formula.frame import shown_label
+from statcv.numeric.arrays import Floats
 from statcv.words import plural
 
 if TYPE_CHECKING:
     from statcv.formula.design import Design
     from statcv.formula.language.terms import Terms
 
-Matrix = NDArray[np.float64]
 
 SMALLEST = float(np.finfo(float).tiny) ** 0.25  # smaller values lose fourth powers
 
@@ -35,7 +34,7 @@ def refuse_infinite(columns: Mapping[str, pd.Series[Any]]) -> None:
                 )
 
 
-def refuse_overflow(values: Matrix, named: str) -> None:
+def refuse_overflow(values: Floats, named: str) -> None:
     """Check that sums of powers of the values are numbers, apart from NaN and inf."""
     if largest := _too_large(values):
         raise DataError(
@@ -72,7 +71,7 @@ def refuse_learning_overflow(terms: Terms) -> None:
             refuse_overflow(floats[name], f"column {name!r}")
 
 
-def _too_large(values: Matrix) -> float:
+def _too_large(values: Floats) -> float:
     """Return the size of the largest finite number if its powers overflow, else 0."""
     most = _most(len(values))
     cells = values.reshape(len(values), -1)

@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import FormulaError, suggestion
+from statcv.numeric.arrays import Numbers
 from statcv.words import joined, stored_sections
 
 REMEDY = (
@@ -77,7 +77,7 @@ def check_rowwise(
             )
 
 
-def _parts(frame: pd.DataFrame, columns: Sequence[str]) -> list[NDArray[np.intp]]:
+def _parts(frame: pd.DataFrame, columns: Sequence[str]) -> list[Numbers]:
     n = len(frame)
     parts = [np.arange(0, n, 2), np.arange(1, n, 2), np.arange(n - n // 3, n)]
     for name in columns:

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import patsy
 import patsy.builtins
-from numpy.typing import NDArray
 
 from statcv.errors import FormulaError, StatcvError
 from statcv.formula.language.functions import (
@@ -32,6 +31,7 @@ from statcv.formula.language.functions import (
     strata,
 )
 from statcv.formula.language.permitted import PERMITTED
+from statcv.numeric.arrays import Bools
 
 ALIAS = "_function_"  # prefix of a function that shares its name with a column
 LEARNING = "_learning_"  # prefix of a clr() that is learnt on training rows
@@ -172,9 +172,9 @@ class KeepMissing(patsy.NAAction):  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__(on_NA="raise", NA_types=["None", "NaN"])
-        self.missing: list[NDArray[np.bool_]] = []
+        self.missing: list[Bools] = []
 
-    def is_numerical_NA(self, arr: Any) -> NDArray[np.bool_]:  # noqa: N802
+    def is_numerical_NA(self, arr: Any) -> Bools:  # noqa: N802
         """Leave NaN in numbers alone."""
         return np.zeros(len(arr), dtype=bool)
 

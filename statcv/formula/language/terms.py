@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import patsy
-from numpy.typing import NDArray
 
 from statcv.formula.by_fold.expressions import parsed
 from statcv.formula.by_fold.learning import transforms
@@ -33,10 +32,9 @@ from statcv.formula.language.scope import (
     evaluating,
     namespace,
 )
+from statcv.numeric.arrays import Floats, Numbers
 
-Rows = NDArray[np.intp]
-Levels = tuple[Rows, tuple[Any, ...]]  # codes of the rows, and labels
-Matrix = NDArray[np.float64]
+Levels = tuple[Numbers, tuple[Any, ...]]  # codes of the rows, and labels
 
 
 class Terms:
@@ -166,7 +164,7 @@ class Terms:
         columns = [self.formula.factors[code].columns for code in codes]
         return tuple(dict.fromkeys(name for names in columns for name in names))
 
-    def learn(self, rows: Rows) -> Any:
+    def learn(self, rows: Numbers) -> Any:
         """Return what the terms learn on ``rows``, for :meth:`matrix`."""
         return self.learn_frame(self.frame.iloc[rows])
 
@@ -195,7 +193,7 @@ class Terms:
             return None
         return self._prepared.learn(sets, self._order)
 
-    def whole_matrix(self) -> Matrix:
+    def whole_matrix(self) -> Floats:
         """Return the design matrix of all rows."""
         if self.is_plain:
             return multiplied(self.formula, self.columns, len(self.index))
@@ -206,7 +204,7 @@ class Terms:
             return self.matrix(self.frame)
         return learnt.matrix(0, np.arange(n))
 
-    def matrix(self, frame: pd.DataFrame, learnt: Any = None) -> Matrix:
+    def matrix(self, frame: pd.DataFrame, learnt: Any = None) -> Floats:
         """Return the design matrix of ``frame``, which has the prepared columns.
 
         A missing value makes the cells of its terms NaN.
@@ -246,7 +244,9 @@ class Terms:
         return found
 
     @cached_property
-    def combined(self) -> Mapping[str, tuple[tuple[str, ...], Rows, tuple[str, ...]]]:
+    def combined(
+        self,
+    ) -> Mapping[str, tuple[tuple[str, ...], Numbers, tuple[str, ...]]]:
         """Categorical factors that a term multiplies, by their joint name.
 
         Each with its factors, their codes in each combination that occurs, shape
@@ -281,8 +281,8 @@ class Terms:
         return found
 
     def at_levels(
-        self, frame: pd.DataFrame, levels: Mapping[str, Rows], learnt: Any = None
-    ) -> Matrix:
+        self, frame: pd.DataFrame, levels: Mapping[str, Numbers], learnt: Any = None
+    ) -> Floats:
         """Return the matrices of ``frame`` with some factors at other levels.
 
         ``levels`` has m codes for each of these factors; shape (m, rows, p).
@@ -409,7 +409,7 @@ class NumericColumns(Mapping[str, "pd.Series[Any]"]):
         Labels of the rows.
     """
 
-    cells: Matrix
+    cells: Floats
     places: Mapping[str, int]
     index: pd.Index[Any]
 
@@ -427,7 +427,7 @@ class NumericColumns(Mapping[str, "pd.Series[Any]"]):
             return None
         return cls(values, {name: j for j, name in enumerate(names)}, frame.index)
 
-    def chosen(self, rows: Rows) -> NumericColumns:
+    def chosen(self, rows: Numbers) -> NumericColumns:
         """Return some of the rows."""
         return replace(self, cells=self.cells[rows], index=self.index[rows])
 
@@ -444,7 +444,7 @@ class NumericColumns(Mapping[str, "pd.Series[Any]"]):
 
 def multiplied(
     formula: Formula, columns: Mapping[str, pd.Series[Any]] | pd.DataFrame, n: int
-) -> Matrix:
+) -> Floats:
     """Multiply columns, some rows at a time, so that these stay in the cache."""
     products = formula.products
     if isinstance(columns, NumericColumns):
@@ -458,6 +458,6 @@ def multiplied(
     return matrix
 
 
-def is_finite(matrix: Matrix) -> bool:
+def is_finite(matrix: Floats) -> bool:
     """Return whether all cells are finite."""
     return bool(np.isfinite(matrix).all())

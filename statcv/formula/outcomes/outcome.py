@@ -28,6 +28,7 @@ from statcv.formula.language.permitted import check_rowwise, values_of
 from statcv.formula.language.quoting import quoted
 from statcv.formula.language.scope import PatsyFactor, namespace
 from statcv.formula.outcomes.survival import read_horizons, read_times, structured
+from statcv.numeric.arrays import Floats
 from statcv.numeric.survival import events_of, median_follow_up, times_of
 from statcv.tables import Printed, Said
 from statcv.words import plural
@@ -427,9 +428,7 @@ def _evaluate(formula: Formula, code: str, frame: pd.DataFrame) -> Any:
 # ---- counts and their exposures ----
 
 
-def read_counts(
-    values: pd.Series[Any], name: str, positive: object = None
-) -> NDArray[np.float64]:
+def read_counts(values: pd.Series[Any], name: str, positive: object = None) -> Floats:
     """Check the values of an outcome that is a count, and return them.
 
     Raises

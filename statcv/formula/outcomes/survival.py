@@ -9,16 +9,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.arguments import is_number
 from statcv.errors import ArgumentError, DataError, FormulaError, OutcomeError
 from statcv.formula.frame import shown_label
 from statcv.formula.language.overflow import refuse_overflow
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.numeric.survival import events_of, signed_times, times_of
 from statcv.words import listed, plural
-
-Floats = NDArray[np.float64]
 
 ARGUMENTS = ("time", "time2", "event", "type", "origin")  # those of R's Surv
 WRITE = "write Surv(time, status), with status 1 for an event and 0 for censoring"
@@ -134,7 +132,7 @@ def _is_status(values: pd.Series[Any]) -> bool:
     return bool(values.nunique() <= 2)
 
 
-def _events(status: pd.Series[Any], name: str) -> NDArray[np.bool_]:
+def _events(status: pd.Series[Any], name: str) -> Bools:
     """Return whether each record has an event; 2 is an event if 1 is the other value.
 
     So does R's ``Surv``: the larger of 0 and 1, or of 1 and 2, or True.
@@ -175,7 +173,7 @@ def _written(status: pd.Series[Any], name: str, place: int = -1) -> str:
     return f"Surv({time}, {code} == {value})"
 
 
-def structured(values: pd.Series[Any]) -> tuple[Floats, NDArray[np.bool_]] | None:
+def structured(values: pd.Series[Any]) -> tuple[Floats, Bools] | None:
     """Return times and events of a column of (event, time), as scikit-survival has.
 
     None for any other column.
@@ -241,9 +239,7 @@ def read_horizons(horizon: Any, y: Floats, name: str) -> tuple[float, ...]:
     return horizons
 
 
-def status_by(
-    y: Floats, horizons: Sequence[float]
-) -> tuple[NDArray[np.intp], list[str]]:
+def status_by(y: Floats, horizons: Sequence[float]) -> tuple[Numbers, list[str]]:
     """Return the class of each record by what is known of it at the horizons.
 
     Classes are, in this order, being at risk after the last horizon, having the event

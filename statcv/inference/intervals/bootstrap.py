@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.arguments import RESAMPLE_HELD
 from statcv.engine import cut
@@ -37,12 +36,11 @@ from statcv.inference.intervals.interval import (
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.metrics.areas.placements import normal_quantile
+from statcv.numeric.arrays import Floats, Numbers
 
 if TYPE_CHECKING:
     from statcv.inference.intervals.request import IntervalRequest
 
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
 Statistic = Callable[[Floats], Floats]
 
 # ---- an estimate as a function of how often each record was drawn ----

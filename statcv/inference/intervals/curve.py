@@ -11,7 +11,6 @@ alone would hide that a curve differs from the diagonal elsewhere.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.inference.estimates.values import pooled_part
 from statcv.inference.intervals.infinitesimal import CORRECTED, shared_training
@@ -20,8 +19,7 @@ from statcv.inference.intervals.request import IntervalRequest
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric, is_listed
 from statcv.metrics.probabilities.distances import DISTANCES, curve_parts, distance_of
-
-Floats = NDArray[np.float64]
+from statcv.numeric.arrays import Floats
 
 DRAWS = 1000  # simulated curves
 # by how much the estimated curve's distance from the diagonal is multiplied

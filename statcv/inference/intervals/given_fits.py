@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.inference.estimates.pairs import (
     MIRRORED,
@@ -25,9 +24,8 @@ from statcv.inference.intervals.interval import (
 )
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+from statcv.numeric.arrays import Floats
 from statcv.words import plural
-
-Floats = NDArray[np.float64]
 
 
 def delong_of(scores: Scores, level: float, scale: str = "wald") -> Interval:

@@ -25,6 +25,7 @@ from statcv.inference.intervals.interval import (
 from statcv.inference.scores import Scores, sums_by_cluster
 from statcv.metrics.discrimination.by_value import RankedRecords, placement_counts
 from statcv.metrics.discrimination.rounding import TIE_TOL
+from statcv.numeric.arrays import Bools, Floats, Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +43,13 @@ class ComparedGroups:
         The number of groups.
     """
 
-    positive: NDArray[np.bool_]
+    positive: Bools
     predicted: Floats
     group: Numbers
     groups: int
 
     @cached_property
-    def missing(self) -> NDArray[np.bool_]:
+    def missing(self) -> Bools:
         """Whether a prediction of each group is NaN."""
         return np.bincount(self.group, np.isnan(self.predicted), self.groups) > 0
 
@@ -113,9 +114,6 @@ def _running(values: NDArray[Any]) -> Floats:
 def _within(running: Floats, bounds: Numbers) -> Floats:
     return running[..., bounds[1:]] - running[..., bounds[:-1]]
 
-
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
 
 METHOD = "influence curve"
 SINGLE = (
@@ -216,7 +214,7 @@ class ComparedCells:
         return self.cell[self.ranked.group]
 
     @cached_property
-    def moved(self) -> tuple[Floats, NDArray[np.bool_]]:
+    def moved(self) -> tuple[Floats, Bools]:
         """By how much each prediction moves the estimate, and which cells have a value.
 
         In each cell the amounts sum to zero for either class.

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from statcv.inference.scores import se_of_mean
 from statcv.metrics import Metric, delong
 from statcv.metrics.areas.placements import symmetric_limits
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.tables import Printed, Said, column
 from statcv.words import limits_digits
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)
@@ -165,7 +164,7 @@ def delong_interval(
     level: float,
     *,
     interval: str = "wald",
-    clusters: Sequence[NDArray[np.intp]] | None = None,
+    clusters: Sequence[Numbers] | None = None,
 ) -> Interval:
     """Compute the interval of a pooled auROC, the mean over repeats (DeLong 1988).
 
@@ -207,11 +206,11 @@ def delong_interval(
 
 
 def pairs_interval(
-    first: NDArray[np.intp],
-    second: NDArray[np.intp],
+    first: Numbers,
+    second: Numbers,
     won: Floats,
     level: float,
-    clusters: NDArray[np.intp] | None = None,
+    clusters: Numbers | None = None,
     *,
     share: float | None = None,
     moved: Floats | None = None,
@@ -259,8 +258,8 @@ def pairs_interval(
 
 
 def units_of_pairs(
-    first: NDArray[np.intp], second: NDArray[np.intp], clusters: NDArray[np.intp] | None
-) -> tuple[NDArray[np.intp], NDArray[np.intp], str]:
+    first: Numbers, second: Numbers, clusters: Numbers | None
+) -> tuple[Numbers, Numbers, str]:
     """Return the records or clusters of pairs, and why they are too few to vary."""
     if clusters is not None:
         first, second = clusters[first], clusters[second]
@@ -269,9 +268,7 @@ def units_of_pairs(
     return first, second, "" if enough else f"one class has a single {few}"
 
 
-def squares_of_pairs(
-    first: NDArray[np.intp], second: NDArray[np.intp], moved: Floats
-) -> float:
+def squares_of_pairs(first: Numbers, second: Numbers, moved: Floats) -> float:
     """Return the variance of a sum over pairs that share records, or clusters.
 
     This is the sum of the products of any two pairs with a member in common.
@@ -337,7 +334,7 @@ def corrected_t_interval(
 
 
 def mean_interval(
-    losses: Floats, level: float, clusters: NDArray[np.intp] | None = None
+    losses: Floats, level: float, clusters: Numbers | None = None
 ) -> Interval:
     """Compute the interval of a mean of casewise losses.
 

@@ -7,15 +7,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.engine import Setup
 from statcv.inference.estimates.values import folds_differ, values_by
 from statcv.inference.refits.jackknife import Jackknife, Kept, keep_jackknife
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
-
-Floats = NDArray[np.float64]
+from statcv.numeric.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.intervals.interval import SCALES, Interval, wilson_limits
 from statcv.inference.paired.tests import PairedTest
 from statcv.metrics.areas.placements import symmetric_limits
+from statcv.numeric.arrays import Floats
 from statcv.tables import Printed
 from statcv.words import listed
 
@@ -114,7 +115,7 @@ class Imputed(Printed):
     each: Sequence[Estimate]
 
     @property
-    def values(self) -> NDArray[np.float64]:
+    def values(self) -> Floats:
         """The estimates."""
         return np.array([one.value for one in self.each])
 

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.arguments import PERMUTATION
 from statcv.errors import MetricError
@@ -58,6 +57,7 @@ from statcv.inference.paired.tests import (
 from statcv.inference.readable import Readable
 from statcv.metrics import Metric
 from statcv.models.selection import chooses_terms
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.tables import Printed, Table, labels_of
 
 # column of adjusted p-values, its heading, and the name of the method in statsmodels
@@ -85,9 +85,6 @@ def adjusted(p: Floats, name: str) -> Floats:
     corrected = np.full(len(p), np.nan)
     corrected[known] = multipletests(p[known], method=name)[1]
     return corrected
-
-
-Floats = NDArray[np.float64]
 
 
 # ---- contrasts of results ----
@@ -272,7 +269,7 @@ class Contrasts(Printed):
             return self._refitted(first, second, difference)
         return self._delong(first, second, self.how, difference)
 
-    def clusters(self, first: str, second: str) -> NDArray[np.intp] | None:
+    def clusters(self, first: str, second: str) -> Numbers | None:
         """Return the cluster of each held-out record of a pair of results."""
         codes = self.records.clusters(first, second)
         return None if codes is None else codes[: len(self.records.labels)]
@@ -373,7 +370,7 @@ class Contrasts(Printed):
         return 0.0 if apart else max(map(shared_training, chosen), default=0.0)
 
     def _influences(
-        self, name: str, units: NDArray[np.intp], as_chosen: bool, one_choice: bool
+        self, name: str, units: Numbers, as_chosen: bool, one_choice: bool
     ) -> Influences | str:
         """Return the influences of the records on the pooled metric of a result.
 

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
 from statcv.inference.intervals.influence import SINGLE, ComparedCells
@@ -22,9 +21,7 @@ from statcv.inference.paired.tests import Clusters, PairedTest
 from statcv.inference.scores import Scores
 from statcv.metrics.areas.delong_test import SAME_EVERYWHERE, warn_degenerate
 from statcv.metrics.areas.placements import ratio
-
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
+from statcv.numeric.arrays import Floats, Numbers
 
 # relative size below which a difference, or its standard error, is rounding error
 ROUNDING = 1e-12

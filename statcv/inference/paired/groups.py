@@ -13,7 +13,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.estimates.groups import among, group_estimates
@@ -23,8 +22,7 @@ from statcv.inference.paired.methods import CORRECTED, VARIED
 from statcv.inference.paired.tests import PairedTest
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
-
-Floats = NDArray[np.float64]
+from statcv.numeric.arrays import Bools
 
 NEGLIGIBLE = 1e-24  # variance; anything smaller is rounding error
 
@@ -48,7 +46,7 @@ class Group:
     """
 
     name: Any
-    members: NDArray[np.bool_]
+    members: Bools
     scores: Scores
     estimates: Mapping[str, Estimate]
     influences: Mapping[str, Influences | str]
@@ -58,7 +56,7 @@ class Group:
         cls,
         scores: Scores,
         name: Any,
-        members: NDArray[np.bool_],
+        members: Bools,
         metrics: Sequence[Metric],
         level: float,
     ) -> Group:

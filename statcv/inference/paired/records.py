@@ -21,6 +21,7 @@ from statcv.inference.scores import LeftOut, Scores, joined_clusters, mean_by
 from statcv.metrics import Metric
 from statcv.metrics.classification.classwise import predicted_as
 from statcv.models import Mean
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.tables import Printed
 from statcv.words import joined, plural
 
@@ -57,7 +58,6 @@ def differences(
     return differing or [[r.learner.label for r in results]]
 
 
-Floats = NDArray[np.float64]
 LONG = 24  # length of the longest name that fits into the tables
 
 
@@ -204,7 +204,7 @@ def averaged(scores: Scores) -> Scores:
     )
 
 
-def read_by_record(scores: Scores, metric: Metric) -> NDArray[np.float64]:
+def read_by_record(scores: Scores, metric: Metric) -> Floats:
     """Return what a metric reads of the mean prediction of each record.
 
     If there are thresholds and the metric reads classes, these are the predicted
@@ -348,16 +348,16 @@ class SharedRecords(Printed):
         a, b = (Side(self.scores[name], self.numbers(name)) for name in (first, second))
         return a, b
 
-    def numbers(self, name: str) -> NDArray[np.intp]:
+    def numbers(self, name: str) -> Numbers:
         """Return the number of each record of a result."""
         return np.asarray(self._numbering.get_indexer(self._labels_of(name)))
 
-    def units(self, first: str, second: str) -> NDArray[np.intp]:
+    def units(self, first: str, second: str) -> Numbers:
         """Return the cluster of each numbered record, or the record itself."""
         codes = self.clusters(first, second)
         return np.arange(len(self._numbering)) if codes is None else codes
 
-    def clusters(self, first: str, second: str) -> NDArray[np.intp] | None:
+    def clusters(self, first: str, second: str) -> Numbers | None:
         """Return the cluster of each numbered record.
 
         Records that either result puts into one cluster are in one cluster. The

@@ -18,6 +18,7 @@ from statcv.inference.refits.jackknife import Jackknife, corrected_se
 from statcv.inference.scores import se_of_mean
 from statcv.metrics import Metric, midrank, round_significant
 from statcv.metrics.areas.placements import ratio, symmetric_limits, tail
+from statcv.numeric.arrays import Floats, Numbers
 
 
 @dataclass(frozen=True)
@@ -107,8 +108,6 @@ class PairedTest:
             equal=equal,
         )
 
-
-Numbers = NDArray[np.intp]
 
 EXACT_UNITS = 16  # with at most this many units, all patterns of signs are enumerated
 CELLS = 2**21  # random signs held in memory at a time
@@ -293,8 +292,7 @@ def swap(
     return Swaps(p, sd, count, exact, undefined)
 
 
-Floats = NDArray[np.float64]
-Clusters = NDArray[np.intp] | None
+Clusters = Numbers | None
 
 ALIKE = 1e-12  # relative to the largest: differences closer than this are equal
 

@@ -11,9 +11,9 @@ from textwrap import fill
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.arguments import one_of
+from statcv.numeric.arrays import Floats
 from statcv.words import p_in_words, percent, sentence
 
 WIDTH = 78
@@ -70,7 +70,7 @@ class HTest:
     level: float = 0.95
     notes: tuple[str, ...] = ()
     reason: str = ""
-    replicates: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    replicates: Floats = field(default_factory=lambda: np.empty(0))
 
     def __str__(self) -> str:
         lines = [fill(self.method, WIDTH), _indented(self.about), ""]

@@ -12,7 +12,7 @@ from statcv.arguments import check_level, check_types
 from statcv.errors import DegenerateVarianceWarning, MetricError, warn
 from statcv.metrics import inputs
 from statcv.metrics.areas import placements as areas
-from statcv.metrics.inputs import Floats
+from statcv.numeric.arrays import Floats
 from statcv.tables import Printed
 
 

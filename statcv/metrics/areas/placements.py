@@ -28,7 +28,7 @@ from statcv.arguments import check_level
 from statcv.errors import MetricError
 from statcv.metrics import inputs
 from statcv.metrics.discrimination.by_value import placement_counts
-from statcv.metrics.inputs import Bools, Floats, Ints
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.tables import Printed
 
 
@@ -289,7 +289,7 @@ def tail(statistic: float, df: float, alternative: str) -> float:
 FEWEST = 2  # fewest pairs for limits; chance ranks a single one correctly in half
 
 
-def disjoint_pairs(positive: Bools, clusters: Ints | None = None) -> int:
+def disjoint_pairs(positive: Bools, clusters: Numbers | None = None) -> int:
     """Return the largest number of pairs of the two classes that share no record.
 
     Parameters
@@ -314,7 +314,7 @@ def disjoint_pairs(positive: Bools, clusters: Ints | None = None) -> int:
     return min(len(ones), len(zeros), len(np.union1d(ones, zeros)) // 2)
 
 
-def pick_disjoint(first: Ints, second: Ints) -> int:
+def pick_disjoint(first: Numbers, second: Numbers) -> int:
     """Return the number of the given pairs that a greedy search finds to be disjoint.
 
     Pairs whose records occur in few pairs are taken first. The largest possible number
@@ -424,7 +424,7 @@ class PlacementCounts:
 
     counts: Floats
     positive: Bools
-    codes: Ints
+    codes: Numbers
     reason: str
 
     @property
@@ -492,7 +492,7 @@ def placements(
     return PlacementCounts(counts, positive, codes, shortage(positive, scores, codes))
 
 
-def shortage(positive: Bools, scores: Floats, codes: Ints) -> str:
+def shortage(positive: Bools, scores: Floats, codes: Numbers) -> str:
     """Return why there is no variance; empty if there is one."""
     missing = int(np.isnan(scores).sum())
     if missing:
@@ -510,5 +510,5 @@ def shortage(positive: Bools, scores: Floats, codes: Ints) -> str:
     return ""
 
 
-def _distinct(codes: Ints) -> int:
+def _distinct(codes: Numbers) -> int:
     return int(np.count_nonzero(np.bincount(codes))) if codes.size else 0

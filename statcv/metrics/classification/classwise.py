@@ -19,10 +19,10 @@ from statcv.arguments import check_types
 from statcv.errors import MetricError
 from statcv.metrics import inputs
 from statcv.metrics.discrimination.rounding import round_significant
-from statcv.metrics.inputs import Bools, Floats, Ints
+from statcv.numeric.arrays import Bools, Floats, Numbers
 
 
-def outcome_and_prediction(y: ArrayLike, p: ArrayLike) -> tuple[Ints, NDArray[Any]]:
+def outcome_and_prediction(y: ArrayLike, p: ArrayLike) -> tuple[Numbers, NDArray[Any]]:
     """Check and return the class codes, and predictions of shape (n,) or (n, K)."""
     p = inputs.real_array(p, "p")
     if p.ndim not in (1, 2) or (p.ndim == 2 and p.shape[1] < 2):
@@ -440,9 +440,9 @@ class MetricOfTables:
 
 
 def tables_of(
-    group: Ints,
-    observed: Ints,
-    chosen: Ints,
+    group: Numbers,
+    observed: Numbers,
+    chosen: Numbers,
     size: tuple[int, int],
     weights: Floats | None = None,
 ) -> Floats:
@@ -455,7 +455,7 @@ def tables_of(
 
 
 def _tables(
-    y: ArrayLike, p: ArrayLike, group: Ints, groups: int, threshold: ArrayLike
+    y: ArrayLike, p: ArrayLike, group: Numbers, groups: int, threshold: ArrayLike
 ) -> Floats:
     """Count records by observed (row) and predicted (column) class in each group.
 

@@ -18,6 +18,7 @@ from statcv.errors import MetricError
 from statcv.metrics import inputs
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.discrimination.rounding import round_significant
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.tables import Printed
 from statcv.words import plural
 
@@ -64,18 +65,18 @@ class DecisionCurve(Printed):
     _points = ("thresholds", "net_benefit", "treat_all", "avoided")
     _with_band = "net_benefit"
 
-    thresholds: inputs.Floats
-    net_benefit: inputs.Floats
-    se: inputs.Floats
-    lower: inputs.Floats
-    upper: inputs.Floats
-    treat_all: inputs.Floats
-    over_all: inputs.Floats
-    over_all_se: inputs.Floats
-    over_all_lower: inputs.Floats
-    over_all_upper: inputs.Floats
-    standardized: inputs.Floats
-    avoided: inputs.Floats
+    thresholds: Floats
+    net_benefit: Floats
+    se: Floats
+    lower: Floats
+    upper: Floats
+    treat_all: Floats
+    over_all: Floats
+    over_all_se: Floats
+    over_all_lower: Floats
+    over_all_upper: Floats
+    standardized: Floats
+    avoided: Floats
     prevalence: float
     level: float
     n: int
@@ -221,7 +222,7 @@ def net_benefit_at(
 
 def casewise_net_benefit(
     y: ArrayLike, p: ArrayLike, threshold: float | ArrayLike = 0.5
-) -> inputs.Floats:
+) -> Floats:
     """Net benefit of each record: 1, minus the cost of a false positive, or 0.
 
     Parameters
@@ -256,7 +257,7 @@ def casewise_net_benefit(
     return np.where(proper, worth + 0.0, np.nan)
 
 
-def cuts_of(thresholds: ArrayLike) -> inputs.Floats:
+def cuts_of(thresholds: ArrayLike) -> Floats:
     """Check thresholds, and return them."""
     cuts = inputs.real_array(thresholds, "threshold").astype(np.float64, copy=False)
     odd = cuts[~((cuts >= 0) & (cuts < 1))]
@@ -268,7 +269,7 @@ def cuts_of(thresholds: ArrayLike) -> inputs.Floats:
     return cuts
 
 
-def _prevalence(positive: inputs.Bools, given: float | None) -> float:
+def _prevalence(positive: Bools, given: float | None) -> float:
     if given is None:
         return float(positive.mean()) if positive.size else float("nan")
     if not 0 < inputs.real_number(given, "prevalence") < 1:
@@ -276,13 +277,13 @@ def _prevalence(positive: inputs.Bools, given: float | None) -> float:
     return given
 
 
-def _absent(positive: inputs.Bools, prevalence: float | None) -> str:
+def _absent(positive: Bools, prevalence: float | None) -> str:
     if prevalence is None or 0 < positive.sum() < positive.size:
         return ""
     return f"no record is {'negative' if positive.all() else 'positive'}"
 
 
-def _still(*errors: inputs.Floats) -> str:
+def _still(*errors: Floats) -> str:
     """Count the thresholds at which a standard error is missing."""
     missing = int(np.isnan(errors).any(axis=0).sum())
     if not missing:
@@ -304,21 +305,21 @@ class Treated:
     records.
     """
 
-    positive: inputs.Bools
-    p: inputs.Floats
-    count: inputs.Ints
-    weights: inputs.Floats
-    strata: list[inputs.Bools]
-    codes: inputs.Ints | None
+    positive: Bools
+    p: Floats
+    count: Numbers
+    weights: Floats
+    strata: list[Bools]
+    codes: Numbers | None
 
     @classmethod
     def of(
         cls,
-        positive: inputs.Bools,
-        p: inputs.Floats,
-        cuts: inputs.Floats,
+        positive: Bools,
+        p: Floats,
+        cuts: Floats,
         prevalence: float | None,
-        codes: inputs.Ints | None,
+        codes: Numbers | None,
     ) -> Treated:
         """Group the records by class and by the thresholds that they reach."""
         n, ones = positive.size, int(positive.sum())
@@ -336,7 +337,7 @@ class Treated:
             weights, strata = np.where(positive, *each), [positive, ~positive]
         return cls(positive, p, count, weights, strata, codes)
 
-    def mean_and_se(self, values: inputs.Floats) -> tuple[float, float]:
+    def mean_and_se(self, values: Floats) -> tuple[float, float]:
         """Return the mean and its standard error, which is NaN if nothing varies.
 
         Strata are independent samples. A stratum of a single record has no variance.

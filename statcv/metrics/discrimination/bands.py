@@ -17,7 +17,7 @@ from statcv.metrics.areas.placements import shortage
 from statcv.metrics.discrimination.by_value import RankedRecords, precision_on_the_way
 from statcv.metrics.discrimination.curves import sensitivity_at, sweep
 from statcv.metrics.discrimination.rounding import round_significant
-from statcv.metrics.inputs import Bools, Floats, Ints
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.tables import Printed
 
 UNMOVED = (
@@ -437,7 +437,7 @@ def shares_at(at: ArrayLike) -> Floats:
 
 
 def drawn_times(
-    positive: Bools, order: Ints, unit: Ints, draws: int, seed: int
+    positive: Bools, order: Numbers, unit: Numbers, draws: int, seed: int
 ) -> Iterator[Floats]:
     """Yield the number of times that each record is drawn, for each bootstrap sample.
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from statcv.errors import MetricError
 from statcv.metrics import inputs
 from statcv.metrics.discrimination.rounding import TIE_TOL, begins_value
-from statcv.metrics.inputs import Bools, Floats, Ints
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.numeric.threads import RECORD, shared
 
 _LARGE = 2**10  # records of a group, on average, that is counted by itself
@@ -40,7 +40,7 @@ class CountsByValue:
 
     ones: Floats
     zeros: Floats
-    bounds: Ints
+    bounds: Numbers
 
     def _through(self, counts: Floats, total: Floats) -> Floats:
         """Return how many of the group's records have each value or a smaller one."""
@@ -117,15 +117,15 @@ class RankedRecords:
         Where the values of each group begin, and the end of the last.
     """
 
-    order: Ints
-    begins: Ints
-    bounds: Ints
+    order: Numbers
+    begins: Numbers
+    bounds: Numbers
 
     @classmethod
     def of(
         cls,
         values: Floats,
-        group: Ints | None = None,
+        group: Numbers | None = None,
         groups: int = 1,
         tie_tol: float = TIE_TOL,
     ) -> RankedRecords:
@@ -141,7 +141,7 @@ class RankedRecords:
         return cls(order, begins, np.searchsorted(own[begins], np.arange(groups + 1)))
 
     @property
-    def sizes(self) -> Ints:
+    def sizes(self) -> Numbers:
         """The number of records with each value."""
         return np.diff(self.begins, append=len(self.order))
 
@@ -180,7 +180,7 @@ def by_falling_value(counts: Floats) -> Floats:
     return np.append(0.0, np.cumsum(counts[::-1], dtype=float))
 
 
-def sums_between(values: Bools | Floats, bounds: Ints) -> Floats:
+def sums_between(values: Bools | Floats, bounds: Numbers) -> Floats:
     """Return the sum of the values from each bound to the next, 0 of none.
 
     Examples
@@ -227,7 +227,7 @@ def areas_of_scores(
 def areas_of_groups(
     positive: Bools,
     score: Floats,
-    group: Ints,
+    group: Numbers,
     groups: int,
     tie_tol: float,
     area: Callable[[CountsByValue], Floats],
@@ -235,7 +235,7 @@ def areas_of_groups(
     """Return the area of each group; NaN where a score is."""
     if len(group) > _LARGE * groups:  # each of them stays in the cache
 
-        def alone(some: Ints) -> float:
+        def alone(some: Numbers) -> float:
             if not len(some):
                 return float("nan")
             ranked = RankedRecords.of(score[some], tie_tol=tie_tol)
@@ -251,7 +251,7 @@ def areas_of_groups(
     return areas
 
 
-def _order_in_groups(own: Ints, values: Floats, groups: int) -> Ints:
+def _order_in_groups(own: Numbers, values: Floats, groups: int) -> Numbers:
     """Return the order by group, and by value within a group."""
     size = len(own) // groups
     if size and (own == np.arange(len(own)) // size).all():  # all of one size
@@ -264,7 +264,7 @@ def placement_counts(
     positive: Bools,
     score: Floats,
     tie_tol: float = TIE_TOL,
-    group: Ints | None = None,
+    group: Numbers | None = None,
     groups: int = 1,
 ) -> tuple[Floats, float]:
     """Count the records of the other class that each record is on the right side of.
@@ -291,7 +291,7 @@ def placement_counts(
 
 
 def precision_on_the_way(
-    true: Floats, false: Floats, into: Ints, count: Floats
+    true: Floats, false: Floats, into: Numbers, count: Floats
 ) -> Floats:
     """Precision at counts of true positives between points of the curve.
 

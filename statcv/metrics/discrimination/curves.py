@@ -19,7 +19,8 @@ from statcv.metrics.discrimination.rounding import (
     begins_value,
     round_significant,
 )
-from statcv.metrics.inputs import Bools, Floats, binary_scores, one_of
+from statcv.metrics.inputs import binary_scores, one_of
+from statcv.numeric.arrays import Bools, Floats
 from statcv.tables import Printed
 
 

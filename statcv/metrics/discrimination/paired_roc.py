@@ -18,7 +18,8 @@ from statcv.arguments import check_level, resolve_seed
 from statcv.errors import MetricError
 from statcv.metrics.areas.placements import shortage
 from statcv.metrics.discrimination import bands
-from statcv.metrics.inputs import Floats, Ints, cluster_codes, vector
+from statcv.metrics.inputs import cluster_codes, vector
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.tables import Printed
 
 
@@ -192,7 +193,7 @@ class _PairTables:
         number tied.
     """
 
-    records: tuple[Ints, Ints]
+    records: tuple[Numbers, Numbers]
     pairs: Floats
     lost: Floats
     tied: Floats

@@ -17,11 +17,12 @@ from statcv.errors import MetricError
 from statcv.metrics import inputs
 from statcv.metrics.discrimination import by_value
 from statcv.metrics.discrimination.rounding import round_significant
+from statcv.numeric.arrays import Floats, Numbers
 
 _WEIGHED = 2**16  # scores ranked together with several arrays of weights
 
 
-def midrank(values: ArrayLike) -> inputs.Floats:
+def midrank(values: ArrayLike) -> Floats:
     """Rank numbers from 1 to n, where equal numbers share the mean of their ranks.
 
     Parameters
@@ -101,7 +102,7 @@ def auroc_by_group(
     groups: int,
     *,
     tie_tol: float = 1e-12,
-) -> inputs.Floats:
+) -> Floats:
     """Area under the ROC curve in each of many groups of records, in one computation.
 
     Parameters
@@ -141,7 +142,7 @@ def auroc_by_group(
 
 def auroc_by_weight(
     y: ArrayLike, score: ArrayLike, weights: ArrayLike, *, tie_tol: float = 1e-12
-) -> inputs.Floats:
+) -> Floats:
     """Area under the ROC curve of several scores of the same records, with weights.
 
     Parameters
@@ -204,7 +205,7 @@ def auroc_by_weight(
     return areas if tables.ndim == 3 else areas[0]
 
 
-def ranked_higher(score: ArrayLike, rival: ArrayLike) -> inputs.Floats:
+def ranked_higher(score: ArrayLike, rival: ArrayLike) -> Floats:
     """Return whether the first score of each pair is the higher one.
 
     Parameters
@@ -296,7 +297,7 @@ def auroc_ovr(
     codes, scores = _codes_and_scores(y, p)
     classes = range(scores.shape[1])
     size = np.bincount(codes, minlength=len(classes))
-    areas: inputs.Floats = np.array(
+    areas: Floats = np.array(
         [auroc(codes == k, scores[:, k], tie_tol=tie_tol) for k in classes]
     )
     if average is None:
@@ -354,7 +355,7 @@ def auroc_hand_till(y: ArrayLike, p: ArrayLike, *, tie_tol: float = 1e-12) -> fl
     return float(np.mean(areas))
 
 
-def _codes_and_scores(y: ArrayLike, p: ArrayLike) -> tuple[inputs.Ints, inputs.Floats]:
+def _codes_and_scores(y: ArrayLike, p: ArrayLike) -> tuple[Numbers, Floats]:
     scores = inputs.real_array(p, "p").astype(np.float64, copy=False)
     if scores.ndim != 2 or scores.shape[1] < 2:
         raise MetricError(
@@ -418,7 +419,7 @@ def concordance_by_group(
     groups: int,
     *,
     tie_tol: float = 1e-12,
-) -> tuple[inputs.Floats, inputs.Floats]:
+) -> tuple[Floats, Floats]:
     """Concordance in each of many groups of records, in one computation.
 
     Parameters
@@ -474,17 +475,13 @@ class ConcordanceCounts:
         The number of pairs, and of those whose predictions tie.
     """
 
-    won: inputs.Floats
-    rivals: inputs.Floats
-    tied: inputs.Floats
+    won: Floats
+    rivals: Floats
+    tied: Floats
 
 
 def concordance_counts(
-    y: NDArray[Any],
-    x: inputs.Floats,
-    group: inputs.Ints | None = None,
-    *,
-    tie_tol: float = 1e-12,
+    y: NDArray[Any], x: Floats, group: Numbers | None = None, *, tie_tol: float = 1e-12
 ) -> ConcordanceCounts:
     """Count the concordant pairs of each record, in a time of order n log n.
 
@@ -517,11 +514,11 @@ def concordance_counts(
     return ConcordanceCounts(won + tied / 2, rivals, tied)
 
 
-def _ranks(values: NDArray[Any]) -> inputs.Ints:
+def _ranks(values: NDArray[Any]) -> Numbers:
     return np.unique(values, return_inverse=True)[1].astype(np.intp)
 
 
-def _alike(*keys: inputs.Ints) -> inputs.Floats:
+def _alike(*keys: Numbers) -> Floats:
     """Count the records that have all keys of a record, itself among them."""
     order = np.lexsort(keys)
     new = np.ones(len(order), dtype=bool)
@@ -532,9 +529,7 @@ def _alike(*keys: inputs.Ints) -> inputs.Floats:
     return counts
 
 
-def lower_sums(
-    rank: inputs.Ints, begin: inputs.Ints, end: inputs.Ints, values: inputs.Floats
-) -> inputs.Floats:
+def lower_sums(rank: Numbers, begin: Numbers, end: Numbers, values: Floats) -> Floats:
     """Sum values over the records before each in its block that have a lower rank.
 
     Ranks are compared bit by bit from the highest bit: among ranks that agree so far,

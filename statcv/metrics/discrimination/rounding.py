@@ -10,10 +10,11 @@ depend on which class is positive.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError
-from statcv.metrics.inputs import Bools, Floats, real_array, real_number
+from statcv.metrics.inputs import real_array, real_number
+from statcv.numeric.arrays import Bools, Floats, Numbers
 
 TIE_TOL = 1e-12  # default tolerance, to which rounded probabilities are exact already
 _MOST_DECIMALS = 15  # decimals of probabilities near 0 that those near 1 have too
@@ -156,7 +157,7 @@ def round_probabilities(p: ArrayLike) -> Floats:
     return np.asarray(np.round(values, _DECIMALS))
 
 
-def _shifted(values: Floats, places: NDArray[np.intp]) -> Floats:
+def _shifted(values: Floats, places: Numbers) -> Floats:
     """Return values × 10^places, rounded only once if 10^places is a double."""
     near = np.clip(places, -300, 300)
     far = places - near

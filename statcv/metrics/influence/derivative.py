@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from statcv.metrics.inputs import Floats
+from statcv.numeric.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,15 +15,15 @@ from statcv.metrics.discrimination.by_value import RankedRecords, placement_coun
 from statcv.metrics.discrimination.ranking import concordance_counts
 from statcv.metrics.influence import weighted
 from statcv.metrics.influence.derivative import Derivative, Derive, Placements
-from statcv.metrics.inputs import Floats
 from statcv.metrics.probabilities.distances import DISTANCES
 from statcv.metrics.probabilities.recalibration import recalibration
+from statcv.numeric.arrays import Bools, Floats
 from statcv.numeric.logistic import expit
 
 # ---- areas under ROC curves ----
 
 
-def placements(positive: NDArray[np.bool_], x: Floats) -> Placements:
+def placements(positive: Bools, x: Floats) -> Placements:
     """Return the share of the other class that each record is on the right side of.
 
     Parameters

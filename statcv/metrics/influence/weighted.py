@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.metrics.classification.classwise import tables_of
-from statcv.metrics.inputs import Floats
+from statcv.numeric.arrays import Bools, Floats, Numbers
 
 Outcomes = NDArray[Any]
 Weighted = Callable[..., Floats]
@@ -197,7 +197,7 @@ def _in_bins(x: Floats, y: Outcomes, weights: Floats) -> tuple[Floats, Floats, F
     return sums(weights * x) * share, sums(weights * y) * share, total
 
 
-def _bins(x: Floats) -> NDArray[np.intp]:
+def _bins(x: Floats) -> Numbers:
     """Return the bin of each prediction, from 0."""
     least = x.min(axis=1, keepdims=True)
     size = float(np.abs(x).max(initial=0.0)) or 1.0
@@ -267,7 +267,7 @@ def average_precision(y: Outcomes, x: Floats, weights: Floats) -> Floats:
         return np.asarray((high * precision).sum(axis=1) / high.sum(axis=1))
 
 
-def _by_value(positive: NDArray[np.bool_], x: Floats, weights: Floats) -> list[Floats]:
+def _by_value(positive: Bools, x: Floats, weights: Floats) -> list[Floats]:
     """Return the weights of both classes by prediction, in rising order, (m, values).
 
     Many predictions are counted in bins, which is ten times as fast as sorting them.
@@ -321,7 +321,7 @@ def won(one: Floats, other: Floats) -> Floats:
     return np.asarray((np.sign(np.rint((one - other) * (DIGITS / size))) + 1) / 2)
 
 
-def _pairs(n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _pairs(n: int) -> tuple[Numbers, Numbers]:
     """Return all pairs of n records, or the same sample of them every time."""
     if n * (n - 1) // 2 <= MAX_PAIRS:
         first, second = np.triu_indices(n, 1)

@@ -12,7 +12,7 @@ from statcv.errors import MetricError
 from statcv.metrics import inputs
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.discrimination.rounding import round_significant
-from statcv.metrics.inputs import Floats, Ints
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.tables import Printed
 from statcv.words import plural
 
@@ -121,7 +121,7 @@ def brier_parts(
     check_types(brier_parts, locals(), MetricError)
     positive, p = inputs.binary_probabilities(y, p)
     if groups is None:
-        codes: Ints = np.unique(round_significant(p), return_inverse=True)[1]
+        codes: Numbers = np.unique(round_significant(p), return_inverse=True)[1]
         codes = codes.reshape(-1)
     else:
         codes = quantile_groups(p, groups)
@@ -288,7 +288,7 @@ class CalibrationGroups(Printed):
     observed: Floats
     lower: Floats
     upper: Floats
-    count: Ints
+    count: Numbers
     level: float
     reason: str = ""
 
@@ -346,7 +346,7 @@ def calibration_groups(
     return CalibrationGroups(predicted, share, lower, upper, count, level)
 
 
-def wilson(share: Floats, count: Floats | Ints, z: float) -> tuple[Floats, Floats]:
+def wilson(share: Floats, count: Floats | Numbers, z: float) -> tuple[Floats, Floats]:
     """Return Wilson's limits of shares of some numbers of records."""
     spread = z * np.sqrt(share * (1 - share) / count + (z / (2 * count)) ** 2)
     centre = share + z**2 / (2 * count)
@@ -440,12 +440,12 @@ def spiegelhalter_test(y: ArrayLike, p: ArrayLike) -> SpiegelhalterTest:
     return SpiegelhalterTest(statistic, 2 * float(ndtr(-abs(statistic))))
 
 
-def quantile_groups(p: Floats, groups: int) -> Ints:
+def quantile_groups(p: Floats, groups: int) -> Numbers:
     """Return the quantile group of each record, from 0; ties share a group."""
     check_whole(groups, "groups", least=1, most=MAX_BINS, error=MetricError)
     if not p.size:
         return np.empty(0, dtype=np.intp)
     values = round_significant(p)
     edges = np.quantile(values, np.arange(1, groups) / groups, method="inverted_cdf")
-    codes: Ints = np.unique(np.searchsorted(edges, values), return_inverse=True)[1]
+    codes: Numbers = np.unique(np.searchsorted(edges, values), return_inverse=True)[1]
     return codes.reshape(-1)

@@ -15,6 +15,7 @@ from statcv.errors import MetricError
 from statcv.metrics import inputs
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.probabilities import recalibration as logistic
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.tables import Printed
 
 
@@ -115,7 +116,7 @@ def oe_ratio(y: ArrayLike, p: ArrayLike) -> float:
 
 def oe_ratio_by_group(
     y: ArrayLike, p: ArrayLike, group: ArrayLike, groups: int
-) -> inputs.Floats:
+) -> Floats:
     """Observed over expected in each group.
 
     Parameters
@@ -188,7 +189,7 @@ def discrimination_slope(y: ArrayLike, p: ArrayLike) -> float:
 
 def discrimination_slope_by_group(
     y: ArrayLike, p: ArrayLike, group: ArrayLike, groups: int
-) -> inputs.Floats:
+) -> Floats:
     """Difference of the mean probabilities of the two classes in each group.
 
     Parameters
@@ -216,7 +217,7 @@ def discrimination_slope_by_group(
     own = np.asarray(group)
     odd = inputs.improper_groups(own, groups, read)
 
-    def mean(side: inputs.Bools) -> inputs.Floats:
+    def mean(side: Bools) -> Floats:
         total = np.bincount(own, side * read, groups)
         return inputs.share_of_sums(total, np.bincount(own, side, groups), odd)
 
@@ -227,12 +228,12 @@ def discrimination_slope_by_group(
 
 
 def profile_limits(
-    positive: inputs.Bools,
-    p: inputs.Floats,
+    positive: Bools,
+    p: Floats,
     held: logistic.LogisticFit,
     joint: logistic.LogisticFit,
     level: float,
-) -> inputs.Floats:
+) -> Floats:
     """Return lower and upper limits for the intercept, joint intercept and slope."""
     limits = np.full((3, 2), np.nan)
     if not held.reason:
@@ -431,7 +432,7 @@ def calibration(
 
 
 def _observed_expected(
-    positive: inputs.Bools, p: inputs.Floats, codes: inputs.Ints, level: float
+    positive: Bools, p: Floats, codes: Numbers, level: float
 ) -> tuple[float, float, float, str]:
     """Return the ratio and its limits, and the reason if one is missing."""
     nan = float("nan")

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from statcv.metrics import inputs
 from statcv.metrics.influence.derivative import Derivative
-from statcv.metrics.inputs import Bools, Floats, Ints
 from statcv.metrics.probabilities.recalibration import logit_of
 from statcv.metrics.probabilities.smooth import (
     SPANS,
@@ -25,6 +24,7 @@ from statcv.metrics.probabilities.smooth import (
     restricted_cubic,
     spline_fit,
 )
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.numeric.logistic import expit
 
 _LEAST = 10  # records; a loess of fewer interpolates the outcomes
@@ -142,10 +142,10 @@ class CurveParts:
     p: Floats
     y: Floats
     size: int
-    order: NDArray[np.intp]
+    order: Numbers
     averaged: Floats | None = None
 
-    def deviations(self, codes: Ints | None) -> Floats:
+    def deviations(self, codes: Numbers | None) -> Floats:
         """Return a root of the covariance of the curve: (points, points).
 
         Independent records have the binomial variance, averaged between that of the

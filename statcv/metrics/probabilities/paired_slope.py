@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from statcv.metrics.inputs import Floats, same_length, vector
+from statcv.metrics.inputs import same_length, vector
+from statcv.numeric.arrays import Floats
 
 _SAME = 1e-12  # log-odds nearer than this, relative to the larger, are equal
 _EXACT = 1e-14  # accuracy of the slope by differences of at most 1

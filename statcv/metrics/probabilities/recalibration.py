@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from statcv.metrics.inputs import Bools, Floats, Ints, improper, sum_of_squares
+from statcv.metrics.inputs import improper, sum_of_squares
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.numeric.logistic import expit
 
 SEPARATED = "the classes are separated, so the likelihood has no maximum"
@@ -93,7 +94,7 @@ def fit_logistic(positive: Bools, columns: Floats, offset: Floats) -> LogisticFi
 
 
 def sandwich(
-    fit: LogisticFit, positive: Bools, columns: Floats, codes: Ints
+    fit: LogisticFit, positive: Bools, columns: Floats, codes: Numbers
 ) -> tuple[Floats, str]:
     """Return the cluster-robust covariance, or NaN and the reason.
 

@@ -12,9 +12,9 @@ from statcv.arguments import check_level, is_whole
 from statcv.errors import MetricError
 from statcv.metrics import inputs
 from statcv.metrics.areas.placements import normal_quantile
-from statcv.metrics.inputs import Bools, Floats, Ints
 from statcv.metrics.probabilities import recalibration
 from statcv.metrics.probabilities.recalibration import logit_of
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.numeric.logistic import expit
 from statcv.tables import Printed
 from statcv.words import plural
@@ -225,7 +225,7 @@ class LocalFit:
 
     p: Floats
     y: Floats
-    codes: Ints | None
+    codes: Numbers | None
     smooth: Literal["loess", "lowess"]
     method: str
     reason: str
@@ -256,7 +256,10 @@ class LocalFit:
 
 
 def local_fit(
-    positive: Bools, p: Floats, codes: Ints | None, smooth: Literal["loess", "lowess"]
+    positive: Bools,
+    p: Floats,
+    codes: Numbers | None,
+    smooth: Literal["loess", "lowess"],
 ) -> LocalFit:
     """Fit a local regression at the records, or give the reason."""
     least, reason = 3 if smooth == "loess" else 2, inputs.improper(p)
@@ -435,7 +438,7 @@ class SplineFit:
 
 
 def spline_fit(
-    positive: Bools, p: Floats, knots: int | None, codes: Ints | None
+    positive: Bools, p: Floats, knots: int | None, codes: Numbers | None
 ) -> SplineFit:
     """Fit the spline with the knots of `calibration_curve`, or give the reason."""
     none, method = np.empty(0), "restricted cubic spline"

@@ -19,7 +19,7 @@ from statcv.metrics.discrimination.bands import UNMOVED, CurveBand, drawn_times
 from statcv.metrics.discrimination.by_value import RankedRecords
 from statcv.metrics.discrimination.curves import sensitivity_at
 from statcv.metrics.influence.weighted import ALIKE
-from statcv.metrics.inputs import Floats, Ints, clusters_of, sum_of_squares
+from statcv.metrics.inputs import clusters_of, sum_of_squares
 from statcv.metrics.probabilities.brier_terms import (
     CalibrationGroups,
     quantile_groups,
@@ -27,6 +27,7 @@ from statcv.metrics.probabilities.brier_terms import (
 )
 from statcv.metrics.survival.horizon import AreaAtHorizon, AtHorizon, Known
 from statcv.metrics.survival.smooth import Loess
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.numeric.survival import RiskSets, events_of, kaplan_meier
 
 TIMES = 25  # times at which an area is drawn
@@ -64,7 +65,7 @@ class RisksBy:
     predicted: Floats
     horizon: float
     censoring: Floats | None = None
-    clusters: Ints | None = None
+    clusters: Numbers | None = None
     seed: int = 0
 
     @cached_property
@@ -73,7 +74,7 @@ class RisksBy:
         return self._sample(np.ones((1, len(self.y))))
 
     @cached_property
-    def _unit(self) -> Ints:
+    def _unit(self) -> Numbers:
         return clusters_of(self.clusters, len(self.y))
 
     def _sample(self, weights: Floats) -> Known:
@@ -152,7 +153,7 @@ class RisksBy:
 
     # ---- groups and calibration ----
 
-    def codes(self, groups: int) -> Ints:
+    def codes(self, groups: int) -> Numbers:
         """Return the quantile group of each record; ties share one."""
         return quantile_groups(self.predicted, groups)
 

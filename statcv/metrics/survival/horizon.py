@@ -13,16 +13,17 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError
 from statcv.metrics.discrimination.by_value import RankedRecords
 from statcv.metrics.influence import weighted
 from statcv.metrics.influence.derivative import Derivative, Placements
 from statcv.metrics.influence.weighted import DIGITS
-from statcv.metrics.inputs import Bools, Floats, real_array, same_length, vector
+from statcv.metrics.inputs import real_array, same_length, vector
 from statcv.metrics.metric import Metric
 from statcv.numeric import survival
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.numeric.logistic import expit
 
 Cut = Floats | float
@@ -361,7 +362,7 @@ def by_censoring(
     return np.asarray(through[place + censored] - each[place] * censored)
 
 
-def compares_in_all(metric: Metric, y: Floats, starts: NDArray[np.intp]) -> bool:
+def compares_in_all(metric: Metric, y: Floats, starts: Numbers) -> bool:
     """Return whether every part of some records has two that a metric compares.
 
     Parameters

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from statcv.metrics.inputs import Bools, Floats, Ints
 from statcv.metrics.probabilities.smooth import SPANS
 from statcv.metrics.survival.horizon import Cut, Gradient, Known
+from statcv.numeric.arrays import Bools, Floats, Numbers
 
 _LEAST = 10  # records; a loess of fewer interpolates their status
 _POINTS = 51  # points between which the curve is interpolated
@@ -122,7 +122,7 @@ class Loess:
 
     x: Floats
     case: Bools
-    known: Ints
+    known: Numbers
     at: Floats
 
     @classmethod
@@ -179,7 +179,7 @@ class Loess:
         return found
 
     @property
-    def _between(self) -> tuple[Ints, Ints, Floats]:
+    def _between(self) -> tuple[Numbers, Numbers, Floats]:
         """The points around each record, and its nearness to the upper one."""
         below = np.searchsorted(self.at, self.x, "right") - 1
         below = np.clip(below, 0, max(len(self.at) - 2, 0))

@@ -13,11 +13,12 @@ from statcv.arguments import described, is_list, is_number
 from statcv.errors import MetricError
 from statcv.metrics.discrimination.ranking import lower_sums
 from statcv.metrics.influence.derivative import Derivative
-from statcv.metrics.inputs import Floats, Ints, real_number
+from statcv.metrics.inputs import real_number
 from statcv.metrics.metric import Metric
 from statcv.metrics.registry import METRICS
 from statcv.metrics.survival import horizon as measures
 from statcv.metrics.survival.smooth import QUANTILES, Distance
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.numeric.survival import RiskSets
 
 _AT_HORIZON: dict[str, measures.Measure] = {
@@ -382,7 +383,7 @@ class Concordance:
         return np.where(counts, 1 / uncensored**2, 0.0).reshape(-1, len(y))
 
 
-def _before(slot: Ints, ranks: Floats | None, values: Floats) -> Floats:
+def _before(slot: Numbers, ranks: Floats | None, values: Floats) -> Floats:
     """Return sums of values over the records in smaller slots, and of smaller rank.
 
     Parameters
@@ -406,7 +407,7 @@ def _before(slot: Ints, ranks: Floats | None, values: Floats) -> Floats:
     return found
 
 
-def _dominated(place: Ints, order: Ints, values: Floats) -> Floats:
+def _dominated(place: Numbers, order: Numbers, values: Floats) -> Floats:
     """Return sums of values over records earlier in the order, at smaller places."""
     sets, n = order.shape
     begin = np.repeat(np.arange(sets) * n, n)

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.base import Matrix
+from statcv.numeric.arrays import Bools, Floats, Numbers
 
-Numbers = NDArray[np.intp]
-Penalties = Callable[[Numbers], Matrix]  # from fits to matrices, (m, p, p)
+Penalties = Callable[[Numbers], Floats]  # from fits to matrices, (m, p, p)
 CELLS = 2**18  # numbers in an array of a block of fits: 2 MB
 
 
@@ -38,13 +37,13 @@ class Block:
     fits: Numbers
     n: int
     rows: Numbers
-    times: Matrix
-    less: Matrix
-    counts: Matrix | None
+    times: Floats
+    less: Floats
+    counts: Floats | None
     outcome: Numbers | None
 
     @classmethod
-    def of_counts(cls, counts: Matrix) -> Block:
+    def of_counts(cls, counts: Floats) -> Block:
         """Train each fit on records by their weights, shape (m, n)."""
         m, n = counts.shape
         none = np.zeros((m, 0))
@@ -69,14 +68,14 @@ class Block:
         """Return whether few records do not occur once, compared with p columns."""
         return few(self.rows.shape[1], p)
 
-    def multiply(self, values: Matrix) -> None:
+    def multiply(self, values: Floats) -> None:
         """Multiply values, shape (m, n), by the weight of each record."""
         if self.counts is not None:
             values *= self.counts
         else:
             values[np.arange(len(self))[:, None], self.rows] *= self.times
 
-    def sums(self, values: Matrix, Z: Matrix) -> Matrix:
+    def sums(self, values: Floats, Z: Floats) -> Floats:
         """Sum values times rows of Z over each training set, shape (m, p).
 
         ``values`` has shape (n,), or (m, n) if each fit has its own.
@@ -91,7 +90,7 @@ class Block:
         lost = np.einsum("bm,bmp->bp", changed * self.less, Z[self.rows])
         return np.asarray(values @ Z - lost, dtype=float)
 
-    def total(self, weights: Matrix) -> Matrix:
+    def total(self, weights: Floats) -> Floats:
         """Sum weights of the records, shape (n,), over each training set."""
         if self.counts is not None:
             return np.asarray(self.counts @ weights)
@@ -99,8 +98,8 @@ class Block:
         return np.asarray(weights.sum() - lost)
 
     def has_classes(
-        self, y: NDArray[Any], weights: Matrix, codes: Sequence[int]
-    ) -> NDArray[np.bool_]:
+        self, y: NDArray[Any], weights: Floats, codes: Sequence[int]
+    ) -> Bools:
         """Return whether records of every class are in each training set, shape (m,).
 
         Parameters
@@ -122,7 +121,7 @@ class Block:
             each = [(often * (own == code)).sum(axis=1) for code in codes]
         return np.asarray(np.all(np.array(each) > 0, axis=0))
 
-    def counted(self, place: int) -> Matrix:
+    def counted(self, place: int) -> Floats:
         """Return the weight of each record in one of the fits, shape (n,)."""
         if self.counts is not None:
             return np.asarray(self.counts[place])

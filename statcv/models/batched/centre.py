@@ -7,16 +7,15 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from statcv.models.base import Matrix, TrainingSet
+from statcv.models.base import TrainingSet
 from statcv.models.batched.blocks import Block, Penalties
 from statcv.models.batched.downdate import Downdate, Whole, downdated, squares_of
-from statcv.models.batched.new_levels import Numbers
 from statcv.models.batched.problem import Problem
 from statcv.models.batched.row_space import spares_the_intercept_only
 from statcv.models.batched.separate import fit_alone
 from statcv.models.families import Family, curvature, family_of
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.numeric.gram import column_units, information_of, of_all_classes
 
 MAX_NEWTON_STEPS = 30
@@ -48,17 +47,17 @@ class Centre:
         The size of what is negligible, in units of linear predictors.
     """
 
-    X: Matrix
-    turn: Matrix | None
-    back: Matrix
-    theta: Matrix
+    X: Floats
+    turn: Floats | None
+    back: Floats
+    theta: Floats
     family: Family
-    weights: Matrix
-    ridge: Matrix | None
+    weights: Floats
+    ridge: Floats | None
     bounded: bool
     scale: float = 1.0
 
-    def beta(self, theta: Matrix) -> Matrix:
+    def beta(self, theta: Floats) -> Floats:
         """Return the coefficients of each linear predictor, shape (m, K, p)."""
         free = np.tensordot(theta, self.back, axes=1)
         return np.asarray(np.matmul(self.family.basis, free))
@@ -75,7 +74,7 @@ class Centre:
         bounded = self.bounded and penalties is None
         return Problem(*parts, partial(self._surely, bounded))
 
-    def _surely(self, bounded: bool, block: Block, theta: Matrix) -> NDArray[np.bool_]:
+    def _surely(self, bounded: bool, block: Block, theta: Floats) -> Bools:
         """Return which fits are not separated, as they are near or have a ridge.
 
         A ridge bounds a fit to all classes, whichever records it has.
@@ -88,13 +87,13 @@ class Centre:
             sure |= block.has_classes(y, self.weights, codes)
         return sure
 
-    def turned(self, penalties: Matrix) -> Matrix:
+    def turned(self, penalties: Floats) -> Floats:
         """Return penalties on the columns, shape (m, p, p), as those on coordinates."""
         every = np.einsum("kc,qcp->kqp", self.family.basis, self.back)
         return np.asarray(sum(one @ penalties @ one.T for one in every))
 
     @cached_property
-    def eta(self) -> Matrix:
+    def eta(self) -> Floats:
         """The linear predictors, shape (1, K, n)."""
         return self._problem.linear(self.theta[None])
 
@@ -104,7 +103,7 @@ class Centre:
         return Problem(self.X, self.turn, self.family, block, self.weights, self.ridge)
 
     @cached_property
-    def variances(self) -> Matrix:
+    def variances(self) -> Floats:
         """Those of the records along the directions, shape (directions, 1, n)."""
         return self.family.variances(self.eta)
 
@@ -134,7 +133,7 @@ class Centre:
         return max(least, float(rounded))
 
     @cached_property
-    def _residuals(self) -> Matrix:
+    def _residuals(self) -> Floats:
         """Those of all records, shape (K, n), or (outcomes, K, n) of several."""
         outcomes = len(self.family.y) if self.family.several else 1
         eta = np.repeat(self.eta, outcomes, axis=0)
@@ -142,7 +141,7 @@ class Centre:
             self.family.pull(eta)
         return eta if self.family.several else eta[0]
 
-    def start(self, problem: Problem) -> tuple[Matrix, Matrix]:
+    def start(self, problem: Problem) -> tuple[Floats, Floats]:
         """Return the centre for each fit, and the gradient there.
 
         That of all records is known, so that only what a fold changes is summed.
@@ -158,7 +157,7 @@ class Centre:
         return theta, made - problem.penalty(theta)
 
     @cached_property
-    def _rows(self) -> Matrix:
+    def _rows(self) -> Floats:
         return np.asarray(self.X * self.weights[:, None])
 
     def hessians(self, problem: Problem) -> Whole:
@@ -178,7 +177,7 @@ class Centre:
         few = roots[place].reshape(len(block), width, len(self.theta))
         return downdated(few, np.repeat(block.less, free, axis=1))
 
-    def _roots(self, rows: Numbers) -> Matrix:
+    def _roots(self, rows: Numbers) -> Floats:
         """Return what records add to the root of the Hessian, (rows, free, q)."""
         X = self.X[rows]
         variances = self.variances[:, 0, rows] * self.weights[rows]
@@ -195,7 +194,7 @@ class Centre:
         return np.asarray(np.matmul(lower, turned))
 
 
-def reach(X: Matrix, turn: Matrix | None, family: Family) -> float:
+def reach(X: Floats, turn: Floats | None, family: Family) -> float:
     """Return the most that a step of length 1 moves a linear predictor."""
     if turn is None:
         return float(np.sqrt(np.einsum("...ij,...ij->...i", X, X).max(initial=0.0)))
@@ -204,7 +203,7 @@ def reach(X: Matrix, turn: Matrix | None, family: Family) -> float:
     return max(reach(one, None, family) for one in rows)
 
 
-def find_centre(records: TrainingSet, ridge: Matrix) -> Centre | None:
+def find_centre(records: TrainingSet, ridge: Floats) -> Centre | None:
     """Fit all records; None if they do not determine the coefficients well.
 
     Parameters
@@ -259,7 +258,7 @@ def find_centre(records: TrainingSet, ridge: Matrix) -> Centre | None:
     )
 
 
-def _hessian(X: Matrix, family: Family, variances: Matrix, strengths: Matrix) -> Matrix:
+def _hessian(X: Floats, family: Family, variances: Floats, strengths: Floats) -> Floats:
     """Return the Hessian with the penalty, by weighted variances (directions, n)."""
     each = [information_of(X, own[None])[0] for own in curvature(family, variances)]
     made = of_all_classes(each, int(family.basis.shape[1]))
@@ -268,8 +267,8 @@ def _hessian(X: Matrix, family: Family, variances: Matrix, strengths: Matrix) ->
 
 
 def _whitening(
-    hessian: Matrix, X: Matrix, family: Family, variances: Matrix, strengths: Matrix
-) -> Matrix | None:
+    hessian: Floats, X: Floats, family: Family, variances: Floats, strengths: Floats
+) -> Floats | None:
     """Return W, (c k, q), such that Wᵀ H W is the identity for a Hessian; None without.
 
     Where columns are close to dependent, once more for the digits lost at first.
@@ -297,8 +296,8 @@ def _whitening(
 
 
 def _newton(
-    X: Matrix, family: Family, weights: Matrix, strengths: Matrix, free: Matrix
-) -> Matrix | None:
+    X: Floats, family: Family, weights: Floats, strengths: Floats, free: Floats
+) -> Floats | None:
     """Return coefficients near the optimum, (free, k); None if they run away."""
     from scipy.linalg import lapack
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.formula import Design, Learnt, is_strata
-from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.blocks import CELLS, Numbers
+from statcv.models.base import TrainingSet
+from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.cox_firth import firth_optimum
 from statcv.models.batched.downdate import Inverse, OneInverse, Whole
 from statcv.models.batched.fits import FoldFits
@@ -26,6 +26,7 @@ from statcv.models.batched.partial_likelihood import (
 )
 from statcv.models.batched.quasi_newton import ACCURACY, Until, climb
 from statcv.models.batched.risk_sets import count_strata, risk_order, strata_shares
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.numeric.gram import column_units
 from statcv.numeric.newton import Optimum, minimise
 
@@ -51,12 +52,12 @@ class CoxFits:
     """
 
     fits: FoldFits
-    constant: Matrix
-    baseline: Matrix
+    constant: Floats
+    baseline: Floats
 
 
 def fit_cox_folds(
-    records: TrainingSet, folds: Folds, ridge: Matrix, efron: bool, firth: bool = False
+    records: TrainingSet, folds: Folds, ridge: Floats, efron: bool, firth: bool = False
 ) -> CoxFits:
     """Fit every fold.
 
@@ -124,7 +125,7 @@ def free_columns(data: TrainingSet | Design) -> Numbers:
 
 def _matrices(
     records: TrainingSet, folds: Folds, apart: bool
-) -> Iterator[tuple[Numbers, Matrix]]:
+) -> Iterator[tuple[Numbers, Floats]]:
     """Yield fits with their matrix, (n, p), or the matrix of each, (m, n, p).
 
     Fits are taken ``apart`` if they are to be rotated differently.
@@ -140,7 +141,7 @@ def _matrices(
             yield some, records.X
 
 
-def _centred(X: Matrix, centre: Matrix) -> Matrix:
+def _centred(X: Floats, centre: Floats) -> Floats:
     """Return the columns minus their centre; those that are constant are 0."""
     away = X - np.expand_dims(centre, -2)
     # rounding of the mean alone moves a constant column by this much
@@ -148,7 +149,7 @@ def _centred(X: Matrix, centre: Matrix) -> Matrix:
     return np.asarray(away * (np.abs(away).max(axis=-2) > least)[..., None, :])
 
 
-def _turned(X: Matrix, ridge: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+def _turned(X: Floats, ridge: Floats) -> tuple[Floats, Floats, Floats]:
     """Rotate records into the space that they span (Hastie & Tibshirani 2004).
 
     Returns
@@ -166,11 +167,11 @@ def _turned(X: Matrix, ridge: Matrix) -> tuple[Matrix, Matrix, Matrix]:
 
 
 def problems(
-    X: Matrix,
+    X: Floats,
     records: TrainingSet,
     folds: Folds,
     some: Numbers,
-    ridge: Matrix,
+    ridge: Floats,
     efron: bool,
 ) -> Iterator[tuple[Numbers, PartialLikelihoods, _Whole | None]]:
     """Yield blocks of fits, as places in ``some``, their likelihoods and their start.
@@ -231,10 +232,10 @@ class _Whole:
         A bound on what each adds to the information, relative to it.
     """
 
-    beta: Matrix
-    inverse: Matrix
-    weights: Matrix
-    share: Matrix
+    beta: Floats
+    inverse: Floats
+    weights: Floats
+    share: Floats
 
     def inverses(self, problem: PartialLikelihoods) -> Inverse:
         """Return inverses of the information of fits at the coefficients."""
@@ -293,7 +294,7 @@ class _Steps:
 
     problem: PartialLikelihoods
 
-    def gradient(self, theta: Matrix) -> Matrix:
+    def gradient(self, theta: Floats) -> Floats:
         """Return the direction of steepest ascent of each fit."""
         return self.problem.gradient(self.problem.linear(theta), theta)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.partial_likelihood import DEPENDENT, PartialLikelihoods
-from statcv.models.batched.risk_sets import Matrix
+from statcv.numeric.arrays import Bools, Floats
 from statcv.numeric.newton import Optimum, minimise
 
 MAX_SCORINGS = 200  # steps for the digits that no longer show in the objective
@@ -35,7 +35,7 @@ class PenalisedLikelihoods:
     """
 
     plain: PartialLikelihoods
-    filler: Matrix
+    filler: Floats
 
     @classmethod
     def of(cls, plain: PartialLikelihoods) -> PenalisedLikelihoods:
@@ -59,21 +59,21 @@ class PenalisedLikelihoods:
         """Return some of the fits."""
         return replace(self, plain=self.plain.part(chosen), filler=self.filler[chosen])
 
-    def linear(self, beta: Matrix) -> Matrix:
+    def linear(self, beta: Floats) -> Floats:
         """Return the linear predictors, shape (m, 1, n)."""
         return self.plain.linear(beta)
 
-    def information(self, eta: Matrix) -> Matrix:
+    def information(self, eta: Floats) -> Floats:
         """Return the information of each fit, made regular: (m, q, q)."""
         return self.plain.hessian(eta) + self.filler
 
-    def loss(self, eta: Matrix, beta: Matrix) -> Matrix:
+    def loss(self, eta: Floats, beta: Floats) -> Floats:
         """Return the value of each, shape (m,); infinite without information."""
         sign, log = np.linalg.slogdet(self.information(eta))
         penalty = np.where(sign > 0, -log / 2, np.inf)
         return np.asarray(self.plain.loss(eta, beta) + penalty)
 
-    def gradient(self, eta: Matrix, beta: Matrix) -> Matrix:
+    def gradient(self, eta: Floats, beta: Floats) -> Floats:
         """Return Firth's modified score of each, shape (m, q).
 
         With V the inverse information, the penalty adds the mean in each risk set of
@@ -118,20 +118,20 @@ class PenalisedLikelihoods:
         pull = (rows @ each[:, :, None] + centre @ apart[:, :, None])[:, :, 0]
         return np.asarray(plain.gradient(eta, beta) + pull / 2)
 
-    def newton(self, eta: Matrix, gradient: Matrix) -> Matrix:
+    def newton(self, eta: Floats, gradient: Floats) -> Floats:
         """Return each gradient times the inverse information."""
         V = np.linalg.pinv(self.information(eta), hermitian=True)
         return np.asarray((V @ gradient[:, :, None])[:, :, 0])
 
-    def cautious(self, eta: Matrix, gradient: Matrix) -> Matrix:
+    def cautious(self, eta: Floats, gradient: Floats) -> Floats:
         """Return each gradient times the inverse of a matrix above the information."""
         return self.plain.cautious(eta, gradient)
 
-    def furthest(self, eta: Matrix) -> Matrix:
+    def furthest(self, eta: Floats) -> Floats:
         """Return the largest difference of two training records' predictors, (m,)."""
         return self.plain.furthest(eta)
 
-    def extreme(self, eta: Matrix) -> NDArray[np.bool_]:
+    def extreme(self, eta: Floats) -> Bools:
         """Return False for each, as the penalty keeps coefficients finite."""
         return np.zeros(len(eta), dtype=bool)
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.base import Matrix
 from statcv.models.batched.separate import inverse_gram
 from statcv.models.families import EXTREME
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.numeric.gram import column_units, information_of
 from statcv.numeric.inverses import solve_well
 from statcv.numeric.logistic import expit
@@ -43,15 +43,15 @@ class CumulativeOdds:
     ridge : numpy.ndarray, shape (q,), or (m, q)
     """
 
-    X: Matrix
-    y: NDArray[np.intp]
-    weights: Matrix
-    start: Matrix
-    ridge: Matrix
+    X: Floats
+    y: Numbers
+    weights: Floats
+    start: Floats
+    ridge: Floats
 
     @classmethod
     def of(
-        cls, X: Matrix, y: NDArray[Any], weights: Matrix, classes: int, ridge: Matrix
+        cls, X: Floats, y: NDArray[Any], weights: Floats, classes: int, ridge: Floats
     ) -> CumulativeOdds:
         """Start from the shares of the classes in each training set."""
         sums = _sums(weights, y, classes)
@@ -82,7 +82,7 @@ class CumulativeOdds:
             ridge=self.ridge if self.ridge.ndim == 1 else self.ridge[chosen],
         )
 
-    def linear(self, beta: Matrix) -> Matrix:
+    def linear(self, beta: Floats) -> Floats:
         """Return the change of both linear predictors of each record, (m, 2, n)."""
         cuts = np.pad(beta[:, : self.cuts], ((0, 0), (1, 1)))
         slopes = beta[:, self.cuts :]
@@ -92,21 +92,21 @@ class CumulativeOdds:
             along = np.matmul(self.X, slopes[:, :, None])[..., 0]
         return np.asarray(along[:, None] + self._ends(cuts))
 
-    def sums(self, values: Matrix) -> Matrix:
+    def sums(self, values: Floats) -> Floats:
         """Return sums of values, (m, n), times the columns, (m, q)."""
         if self.X.ndim == 2:
             return np.asarray(values @ self.X)
         return np.asarray(np.matmul(values[:, None], self.X)[:, 0])
 
-    def _at(self, eta: Matrix) -> Matrix:
+    def _at(self, eta: Floats) -> Floats:
         """Return both linear predictors, (2, m, n)."""
         return np.asarray((eta + self._ends(self.start)).swapaxes(0, 1))
 
-    def _ends(self, cuts: Matrix) -> Matrix:
+    def _ends(self, cuts: Floats) -> Floats:
         ends = [np.take_along_axis(cuts, self.y + more, axis=1) for more in (0, 1)]
         return np.stack(ends, axis=1)
 
-    def loss(self, eta: Matrix, beta: Matrix) -> Matrix:
+    def loss(self, eta: Floats, beta: Floats) -> Floats:
         """Return the value of each; infinite where cut points are not in order."""
         lower, upper = self._at(eta)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -118,7 +118,7 @@ class CumulativeOdds:
         pull = 0.5 * (self.ridge * beta[:, self.cuts :] ** 2).sum(axis=1)
         return np.asarray((self.weights * lost).sum(axis=1) + pull)
 
-    def slopes(self, eta: Matrix) -> tuple[Matrix, Matrix]:
+    def slopes(self, eta: Floats) -> tuple[Floats, Floats]:
         """Return derivatives of log-likelihoods by both predictors, and variances.
 
         Both are weighted; the variances are those along the two predictors, and along
@@ -134,23 +134,23 @@ class CumulativeOdds:
         )
         return pull * self.weights, curved * self.weights
 
-    def by_cut(self, lower: Matrix, upper: Matrix) -> Matrix:
+    def by_cut(self, lower: Floats, upper: Floats) -> Floats:
         """Return sums of values at the cut points below and above, (m, K - 1)."""
         size = self.start.shape[1]
         made = _sums(lower, self.y, size) + _sums(upper, self.y + 1, size)
         return made[:, 1:-1]
 
-    def gradient(self, eta: Matrix, beta: Matrix) -> Matrix:
+    def gradient(self, eta: Floats, beta: Floats) -> Floats:
         """Return the direction of steepest descent of each."""
         (lower, upper), slopes = self.slopes(eta)[0], beta[:, self.cuts :]
         along = self.sums(lower + upper) - self.ridge * slopes
         return np.column_stack([self.by_cut(lower, upper), along])
 
-    def hessian(self, eta: Matrix) -> Matrix:
+    def hessian(self, eta: Floats) -> Floats:
         """Return the information of each fit with the ridge, (m, q, q)."""
         return self.information(self.slopes(eta)[1])
 
-    def information(self, curved: Matrix) -> Matrix:
+    def information(self, curved: Floats) -> Floats:
         """Return the information by the variances of the records, with the ridge."""
         lower, upper, apart = curved
         cuts, (m, q) = self.cuts, self.size
@@ -169,17 +169,17 @@ class CumulativeOdds:
         np.einsum("mqq->mq", made)[:, cuts:] += self.ridge
         return made
 
-    def newton(self, eta: Matrix, gradient: Matrix) -> Matrix:
+    def newton(self, eta: Floats, gradient: Floats) -> Floats:
         """Return each gradient times the inverse Hessian."""
         return self._solved(self.slopes(eta)[1], gradient)
 
-    def cautious(self, eta: Matrix, gradient: Matrix) -> Matrix:
+    def cautious(self, eta: Floats, gradient: Floats) -> Floats:
         """Return each gradient times the inverse of a matrix above the Hessian."""
         curved = self.slopes(eta)[1]
         curved[:2] = HIGHEST_VARIANCE * self.weights
         return self._solved(curved, gradient)
 
-    def _solved(self, curved: Matrix, gradient: Matrix) -> Matrix:
+    def _solved(self, curved: Floats, gradient: Floats) -> Floats:
         step, well = solve_well(self.information(curved), gradient)
         for fit in np.flatnonzero(~well).tolist():
             # an ill-conditioned Hessian: half its digits are kept by its root
@@ -189,7 +189,7 @@ class CumulativeOdds:
             step[fit] = inverse_gram(np.vstack([*rows, pull]), gradient[fit])
         return step
 
-    def rows(self, fit: int) -> Matrix:
+    def rows(self, fit: int) -> Floats:
         """Return the rows of both linear predictors, and their differences, (3, n, q).
 
         They are what coefficients are multiplied by.
@@ -201,12 +201,12 @@ class CumulativeOdds:
         )
         return np.stack([lower, upper, lower - upper])
 
-    def furthest(self, eta: Matrix) -> Matrix:
+    def furthest(self, eta: Floats) -> Floats:
         """Return the largest linear predictor of a training record, (m,)."""
         used = np.where(self.weights[:, None] > 0, np.abs(eta), 0.0)
         return np.asarray(used.max(axis=(1, 2), initial=0.0))
 
-    def extreme(self, eta: Matrix) -> NDArray[np.bool_]:
+    def extreme(self, eta: Floats) -> Bools:
         """Return whether fitted probabilities come near 0 or 1, shape (m,)."""
         every = self._at(eta).swapaxes(0, 1)
         most = self.furthest(np.where(np.isfinite(every), every, 0.0))
@@ -214,8 +214,8 @@ class CumulativeOdds:
 
 
 def cumulative_information(
-    X: Matrix, y: NDArray[np.intp], cuts: Matrix, slopes: Matrix
-) -> Matrix:
+    X: Floats, y: Numbers, cuts: Floats, slopes: Floats
+) -> Floats:
     """Return the observed information of cut points and slopes of one fit.
 
     Parameters
@@ -232,7 +232,7 @@ def cumulative_information(
     return np.asarray(odds.hessian(eta)[0])
 
 
-def _sums(values: Matrix, place: NDArray[np.intp], size: int) -> Matrix:
+def _sums(values: Floats, place: Numbers, size: int) -> Floats:
     """Sum the values of each row by place, shape (m, size)."""
     m = len(values)
     cell = np.arange(m)[:, None] * size + place
@@ -241,8 +241,8 @@ def _sums(values: Matrix, place: NDArray[np.intp], size: int) -> Matrix:
 
 
 def fit_cumulative(
-    X: Matrix, y: NDArray[np.intp], weights: Matrix, classes: int, ridge: Matrix
-) -> tuple[Matrix, Matrix, NDArray[np.bool_], NDArray[np.bool_]]:
+    X: Floats, y: Numbers, weights: Floats, classes: int, ridge: Floats
+) -> tuple[Floats, Floats, Bools, Bools]:
     """Fit several training sets, of which some may lack classes.
 
     Parameters

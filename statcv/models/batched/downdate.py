@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.base import Matrix
 from statcv.models.batched.blocks import Block
+from statcv.numeric.arrays import Bools, Floats
 from statcv.numeric.gram import information_of
 
 # a larger inverse Hessian is treated as missing, by the size of rounding errors
@@ -19,7 +19,7 @@ SINGULAR = {"float64": 1e8, "float32": 1e4}
 class Inverse(Protocol):
     """The inverses of m positive definite matrices of p columns."""
 
-    def times(self, vectors: Matrix) -> Matrix:
+    def times(self, vectors: Floats) -> Floats:
         """Multiply vectors, shape (m, p), each by its matrix."""
 
     def part(self, chosen: NDArray[Any]) -> Inverse:
@@ -30,24 +30,24 @@ class Inverse(Protocol):
 class Whole:
     """Inverses as they are, shape (m, p, p)."""
 
-    matrices: Matrix
+    matrices: Floats
 
     @classmethod
-    def of(cls, matrices: Matrix) -> Whole:
+    def of(cls, matrices: Floats) -> Whole:
         """Invert matrices, shape (m, p, p), in their precision."""
         return cls(inverted(matrices))
 
     @property
-    def norm(self) -> Matrix:
+    def norm(self) -> Floats:
         """A bound on the largest eigenvalue of each; infinite if unbounded."""
         return _size(self.matrices)
 
     @property
-    def usable(self) -> NDArray[np.bool_]:
+    def usable(self) -> Bools:
         """Which are not close to being singular, shape (m,)."""
         return np.asarray(self.norm <= SINGULAR[self.matrices.dtype.name])
 
-    def times(self, vectors: Matrix) -> Matrix:
+    def times(self, vectors: Floats) -> Floats:
         """Multiply vectors, shape (m, p), each by its matrix."""
         return np.asarray(np.matmul(self.matrices, vectors[:, :, None])[:, :, 0])
 
@@ -66,10 +66,10 @@ class Factored:
         The lower triangles; NaN for a matrix that is not positive definite.
     """
 
-    factors: tuple[Matrix, ...]
+    factors: tuple[Floats, ...]
 
     @classmethod
-    def of(cls, matrices: Matrix) -> Factored:
+    def of(cls, matrices: Floats) -> Factored:
         """Decompose matrices, shape (m, p, p), in their precision."""
         from scipy.linalg.lapack import get_lapack_funcs
 
@@ -78,11 +78,11 @@ class Factored:
         return cls(tuple(np.full_like(f, np.nan) if info else f for f, info in made))
 
     @property
-    def usable(self) -> NDArray[np.bool_]:
+    def usable(self) -> Bools:
         """Which matrices are positive definite, shape (m,)."""
         return np.array([bool(np.isfinite(one[0, 0])) for one in self.factors])
 
-    def times(self, vectors: Matrix) -> Matrix:
+    def times(self, vectors: Floats) -> Floats:
         """Multiply vectors, shape (m, p), each by its inverse."""
         from scipy.linalg.lapack import get_lapack_funcs
 
@@ -95,7 +95,7 @@ class Factored:
         return made
 
     @property
-    def matrices(self) -> Matrix:
+    def matrices(self) -> Floats:
         """The inverses, shape (m, p, p)."""
         from scipy.linalg.lapack import get_lapack_funcs
 
@@ -113,9 +113,9 @@ class Factored:
 class OneInverse:
     """One inverse for all fits, shape (p, p)."""
 
-    matrix: Matrix
+    matrix: Floats
 
-    def times(self, vectors: Matrix) -> Matrix:
+    def times(self, vectors: Floats) -> Floats:
         """Multiply vectors, shape (m, p), by the matrix."""
         return np.asarray(vectors @ self.matrix)
 
@@ -128,7 +128,7 @@ class OneInverse:
 class Identity:
     """An approximate inverse where matrices have a diagonal of 1."""
 
-    def times(self, vectors: Matrix) -> Matrix:
+    def times(self, vectors: Floats) -> Floats:
         """Return the vectors."""
         return vectors
 
@@ -150,11 +150,11 @@ class Downdate:
         A bound on the largest eigenvalue of each; infinite if unbounded.
     """
 
-    rows: Matrix
-    core: Matrix
-    norm: Matrix
+    rows: Floats
+    core: Floats
+    norm: Floats
 
-    def times(self, vectors: Matrix) -> Matrix:
+    def times(self, vectors: Floats) -> Floats:
         """Multiply vectors, shape (m, p), each by its matrix."""
         # I + Z'CZ is never made: its product takes 2 × width × p operations, not p²
         within = np.einsum("bmp,bp->bm", self.rows, vectors)
@@ -166,7 +166,7 @@ class Downdate:
         return Downdate(self.rows[chosen], self.core[chosen], self.norm[chosen])
 
 
-def by_lists(Z: Matrix, block: Block) -> Downdate:
+def by_lists(Z: Floats, block: Block) -> Downdate:
     """Return the inverse Gram matrices of fits that change few records.
 
     Parameters
@@ -179,7 +179,7 @@ def by_lists(Z: Matrix, block: Block) -> Downdate:
     return downdated(Z[block.rows], block.less)
 
 
-def downdated(rows: Matrix, less: Matrix) -> Downdate:
+def downdated(rows: Floats, less: Floats) -> Downdate:
     """Return the inverses of the identity minus weighted products of few rows.
 
     Parameters
@@ -196,7 +196,7 @@ def downdated(rows: Matrix, less: Matrix) -> Downdate:
     return Downdate(rows, less[:, :, None] * inner, norm)
 
 
-def by_counts(Z: Matrix, block: Block) -> Whole:
+def by_counts(Z: Floats, block: Block) -> Whole:
     """Return the inverse Gram matrices of fits that change many records, or weights.
 
     Parameters
@@ -213,7 +213,7 @@ def by_counts(Z: Matrix, block: Block) -> Whole:
     return Whole.of(np.eye(Z.shape[1]) - lost)
 
 
-def inverted(matrices: Matrix) -> Matrix:
+def inverted(matrices: Floats) -> Floats:
     """Invert each matrix; NaN without an inverse."""
     if matrices.shape[-1] == 1:
         with np.errstate(divide="ignore"):
@@ -227,12 +227,12 @@ def inverted(matrices: Matrix) -> Matrix:
         return np.concatenate([inverted(one[None]) for one in matrices])
 
 
-def squares_of(rows: Matrix) -> Matrix:
+def squares_of(rows: Floats) -> Floats:
     """Return the squared length of each row."""
     return np.asarray(np.einsum("bp,bp->b", rows, rows))
 
 
-def _size(matrices: Matrix) -> Matrix:
+def _size(matrices: Floats) -> Floats:
     """Frobenius norm, infinite where a matrix is not positive on its diagonal."""
     # the Frobenius norm bounds the largest eigenvalue; one that is NaN bounds nothing
     positive = (np.einsum("bii->bi", matrices) > 0).all(axis=1)

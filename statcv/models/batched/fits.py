@@ -9,11 +9,11 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.base import Matrix, Model, PlainFit, TrainingSet
+from statcv.models.base import Model, PlainFit, TrainingSet
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.folds import FEWEST, ROWS, Folds
-from statcv.models.batched.new_levels import Numbers
 from statcv.models.linear_fits import LinearFits
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.numeric.memory import keep_memory
 from statcv.numeric.threads import RECORD, shared
 from statcv.tables import Printed
@@ -38,10 +38,10 @@ class FoldFits:
         Whether each fit was made by itself, as it did not converge with the others.
     """
 
-    coefficients: Matrix
-    converged: NDArray[np.bool_]
-    separated: NDArray[np.bool_]
-    refitted: NDArray[np.bool_]
+    coefficients: Floats
+    converged: Bools
+    separated: Bools
+    refitted: Bools
 
     @classmethod
     def empty(cls, fits: int, columns: int) -> FoldFits:
@@ -80,7 +80,7 @@ class Computed:
     """
 
     rows: int
-    compute: Callable[[], Matrix]
+    compute: Callable[[], Floats]
 
     def __len__(self) -> int:
         return self.rows
@@ -133,18 +133,18 @@ class FittedFolds(Printed):
     (2, 6)
     """
 
-    coefficients: Matrix | Computed | None
+    coefficients: Floats | Computed | None
     names: tuple[str, ...]
-    converged: NDArray[np.bool_]
-    separated: NDArray[np.bool_]
-    predict: Callable[[Numbers, Numbers], Matrix]
+    converged: Bools
+    separated: Bools
+    predict: Callable[[Numbers, Numbers], Floats]
     chosen: dict[str, NDArray[Any]] | None = None
     linear: LinearFits | None = None
-    everywhere: Callable[[], Matrix] | None = None
-    at: Callable[[Matrix, Numbers], Matrix] | None = None
+    everywhere: Callable[[], Floats] | None = None
+    at: Callable[[Floats, Numbers], Floats] | None = None
     complete: bool = False
 
-    def predict_all(self, n: int) -> Matrix:
+    def predict_all(self, n: int) -> Floats:
         """Predict all n records by every fit, shape (fits, n) or (fits, n, classes)."""
         if self.everywhere is not None:
             return self.everywhere()
@@ -153,10 +153,10 @@ class FittedFolds(Printed):
         made = self.predict_many(rows, np.repeat(np.arange(fits), n))
         return made.reshape(fits, n, *made.shape[1:])
 
-    def predict_many(self, rows: Numbers, fits: Numbers) -> Matrix:
+    def predict_many(self, rows: Numbers, fits: Numbers) -> Floats:
         """Predict any number of records, in batches of bounded memory."""
 
-        def predict(start: int) -> Matrix:
+        def predict(start: int) -> Floats:
             some = slice(start, start + batch)
             return self.predict(rows[some], fits[some])
 
@@ -169,7 +169,7 @@ class FittedFolds(Printed):
 
 def joined_coefficients(
     parts: Sequence[Any],
-) -> tuple[tuple[str, ...], Matrix | Computed | None]:
+) -> tuple[tuple[str, ...], Floats | Computed | None]:
     """Return names and coefficients of all fits, NaN where one has no such term.
 
     Parameters
@@ -237,14 +237,14 @@ def with_new_levels(
     if at is None:
         return None
 
-    def predict(rows: Numbers, fits: Numbers) -> Matrix:
+    def predict(rows: Numbers, fits: Numbers) -> Floats:
         made, (some, X) = fitted.predict(rows, fits), new.rows(rows, fits)
         if len(some):
             made = np.array(made)
             made[some] = at(X, fits[some])
         return made
 
-    def everywhere() -> Matrix:
+    def everywhere() -> Floats:
         made, (rows, fits) = np.array(fitted.predict_all(len(records.X))), new.pairs()
         some, X = new.rows(rows, fits)
         made[fits[some], rows[some]] = at(X, fits[some])
@@ -254,7 +254,7 @@ def with_new_levels(
 
 
 def only_fit(
-    fitted: FittedFolds, predict: Callable[[Matrix], Matrix], found: Sequence[float]
+    fitted: FittedFolds, predict: Callable[[Floats], Floats], found: Sequence[float]
 ) -> PlainFit:
     """Return the only fit of a plan.
 

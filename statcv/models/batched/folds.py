@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from statcv.folds import FoldPlan, Ragged
 from statcv.formula import Factors
-from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.blocks import CELLS, Block, Numbers, few
+from statcv.models.base import TrainingSet
+from statcv.models.batched.blocks import CELLS, Block, few
 from statcv.models.batched.new_levels import NewLevels
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.tables import Printed
 
 # ---- the matrices of fits ----
@@ -23,7 +24,7 @@ from statcv.tables import Printed
 class FoldMatrices(Protocol):
     """The design matrix of each of several fits."""
 
-    def matrix(self, fit: int, rows: NDArray[Any]) -> NDArray[np.float64]:
+    def matrix(self, fit: int, rows: NDArray[Any]) -> Floats:
         """Return the matrix of some records, as learnt in the training set of a fit."""
 
     def chosen(self, fits: NDArray[Any]) -> FoldMatrices:
@@ -69,7 +70,7 @@ class Folds(Printed):
 
     out: Ragged
     copied: Ragged
-    weights: Callable[[Numbers], Matrix] | None = None
+    weights: Callable[[Numbers], Floats] | None = None
     outcome: Numbers | None = None
     seeds: Callable[[Numbers], NDArray[np.int64]] | None = None
     times: NDArray[np.int32] | None = None
@@ -106,7 +107,7 @@ class Folds(Printed):
             return cls(out, plan.copied)
         every = np.arange(plan.n)
 
-        def weights(fits: Numbers) -> Matrix:
+        def weights(fits: Numbers) -> Floats:
             return np.stack([weighting.of(fit, every) for fit in fits.tolist()])
 
         return cls(out, plan.copied, weights)
@@ -163,14 +164,14 @@ class Folds(Printed):
             factors=None if records.factors is None else records.factors.taken(rows),
         )
 
-    def centre(self, records: TrainingSet, fit: int) -> Matrix | None:
+    def centre(self, records: TrainingSet, fit: int) -> Floats | None:
         """Return the mean row of all records, which models of survival refer to."""
         if records.kind != "survival" or records.centre is not None:
             return records.centre
         every = np.arange(len(records.X))
         return np.asarray(self.coded(records, fit, every).mean(axis=0))
 
-    def matrix(self, records: TrainingSet, fit: int, rows: Numbers) -> Matrix:
+    def matrix(self, records: TrainingSet, fit: int, rows: Numbers) -> Floats:
         """Return the matrix of some records, as one of the fits is to predict them.
 
         Levels that its training set lacks are at the mean of those seen.
@@ -185,7 +186,7 @@ class Folds(Printed):
             frame = completed(fit, rows)
         return new.replaced(X, frame, fit)
 
-    def coded(self, records: TrainingSet, fit: int, rows: Numbers) -> Matrix:
+    def coded(self, records: TrainingSet, fit: int, rows: Numbers) -> Floats:
         """Return the matrix of some records, as it is coded in one of the fits."""
         if self.matrices is None:
             return np.asarray(records.X[rows])
@@ -199,14 +200,14 @@ class Folds(Printed):
             self._known[records.factors] = NewLevels.of(records, self)
         return self._known[records.factors]
 
-    def weights_in(self, records: TrainingSet, fits: Numbers) -> Matrix:
+    def weights_in(self, records: TrainingSet, fits: Numbers) -> Floats:
         """Return the weight of each record in each of some fits, shape (m, n)."""
         made = self.counts_in(len(records.X), fits)
         if records.weights is not None:
             made *= records.weights
         return made if self.weights is None else made * self.weights(fits)
 
-    def counts_in(self, n: int, fits: Numbers) -> Matrix:
+    def counts_in(self, n: int, fits: Numbers) -> Floats:
         """Return how often some fits train on each of n records, shape (m, n)."""
         made = np.ones((len(fits), n))
         lists, times = self.changes
@@ -219,9 +220,7 @@ class Folds(Printed):
         """Return how many of n records the largest training set has, repeats apart."""
         return n - int(self.out.sizes.min(initial=n))
 
-    def empty_columns(
-        self, X: Matrix, weights: Matrix | None
-    ) -> NDArray[np.bool_] | None:
+    def empty_columns(self, X: Floats, weights: Floats | None) -> Bools | None:
         """Return which columns are 0 in all weighted training rows, shape (fits, p).
 
         Nothing is learnt about them there: a level of a factor may be absent. None if
@@ -315,7 +314,7 @@ class Folds(Printed):
         return replace(block, counts=counts)
 
 
-def _rare_columns(X: Matrix, weights: Matrix | None, most: int) -> Numbers:
+def _rare_columns(X: Floats, weights: Floats | None, most: int) -> Numbers:
     """Return the columns that are not 0 in at most this many weighted rows."""
     rare, count = np.arange(X.shape[1]), np.zeros(X.shape[1], dtype=np.intp)
     start, step = 0, min(ROWS, max(FEWEST, most + 1))  # enough for most columns
@@ -365,7 +364,7 @@ def permuted_folds(folds: Folds, times: int, places: Numbers | None = None) -> F
     if places is not None:
         lists = [_moved(one, places, each) for one in lists]
 
-    def of_fits(fits: Numbers) -> Matrix:
+    def of_fits(fits: Numbers) -> Floats:
         assert weights is not None
         given = weights(fits % each)
         if places is None:

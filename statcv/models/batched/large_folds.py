@@ -12,9 +12,8 @@ from functools import reduce
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from statcv.models.base import Matrix, TrainingSet
+from statcv.models.base import TrainingSet
 from statcv.models.batched.blocks import Block, few
 from statcv.models.batched.downdate import (
     Factored,
@@ -32,6 +31,7 @@ from statcv.models.batched.problem import (
 )
 from statcv.models.batched.quasi_newton import MAX_STEPS, Until, climb, settle
 from statcv.models.families import Family, curvature, family_of, longest_row, negligible
+from statcv.numeric.arrays import Bools, Floats
 from statcv.numeric.threads import product
 
 # ---- when folds are few and large, and when they are far from all records ----
@@ -75,7 +75,7 @@ def _are_far(problem: Problem, folds: Folds) -> bool:
     return not problem.family.quadratic and left < MIN_RECORDS_NEAR * size
 
 
-def _differ(problem: Problem, often: Matrix) -> bool:
+def _differ(problem: Problem, often: Floats) -> bool:
     """Return whether folds differ so much that each is worth a Hessian of its own.
 
     Those of many records for each column are alike, and the Hessian of many classes
@@ -97,7 +97,7 @@ MAX_HESSIANS = 4  # Hessians of all records at most
 NEAR = 0.3  # the distance from the optimum of all records, in standard errors
 
 
-def _anchor(problem: Problem, q: int) -> Matrix | None:
+def _anchor(problem: Problem, q: int) -> Floats | None:
     """Search for the optimum of all records, roughly; None without one."""
     theta, inverse = np.zeros((1, q)), cast(Inverse, Identity())
     # the distance between optima of two samples grows as the root of their coordinates
@@ -115,7 +115,7 @@ def _anchor(problem: Problem, q: int) -> Matrix | None:
     return None
 
 
-def _mean_inverse(problem: Problem, theta: Matrix, share: float) -> OneInverse | None:
+def _mean_inverse(problem: Problem, theta: Floats, share: float) -> OneInverse | None:
     """Return the inverse of the mean Hessian of fits; None if it costs many digits.
 
     Parameters
@@ -133,7 +133,7 @@ def _mean_inverse(problem: Problem, theta: Matrix, share: float) -> OneInverse |
     return OneInverse(found.matrices[0]) if found.usable[0] else None
 
 
-def _own_inverses(problem: Problem, theta: Matrix, often: Matrix) -> Inverse | None:
+def _own_inverses(problem: Problem, theta: Floats, often: Floats) -> Inverse | None:
     """Return the inverse Hessian of each fit; None if it costs many digits.
 
     What folds leave out adds up to all records where each is left out once: the sums
@@ -169,8 +169,8 @@ MAX_STEPS_ALONE = 200  # steps at most from 0 of folds of several classes
 
 
 def fit_large_folds(
-    records: TrainingSet, folds: Folds, ridge: Matrix, own: Matrix | None = None
-) -> tuple[Matrix, NDArray[np.bool_]] | None:
+    records: TrainingSet, folds: Folds, ridge: Floats, own: Floats | None = None
+) -> tuple[Floats, Bools] | None:
     """Fit a few large folds.
 
     Parameters
@@ -199,9 +199,9 @@ def fit_few(
     records: TrainingSet,
     family: Family,
     folds: Folds,
-    ridge: Matrix,
-    own: Matrix | None = None,
-) -> tuple[Matrix, NDArray[np.bool_]] | None:
+    ridge: Floats,
+    own: Floats | None = None,
+) -> tuple[Floats, Bools] | None:
     """Fit folds as :func:`fit_large_folds` does, whatever their number and size."""
     (n, p), free = records.X.shape, int(family.basis.shape[1])
     one = Block.of_counts(np.ones((1, n)))
@@ -219,7 +219,7 @@ def fit_few(
         surely=lambda block, theta: np.full(len(theta), bounded),
     )
     far = _are_far(every, folds)
-    theta: Matrix | None = np.zeros((1, len(scale)))
+    theta: Floats | None = np.zeros((1, len(scale)))
     if not (far or family.quadratic):
         theta = _anchor(every, len(scale))
     if theta is None:
@@ -262,12 +262,12 @@ def fit_few(
     return (coefficients, sure) if sure.any() else None
 
 
-def _diagonal(problem: Problem) -> Matrix:
+def _diagonal(problem: Problem) -> Floats:
     """Return the diagonal of the Hessian at coefficients of 0, shape (q,)."""
     family = problem.family
     own = [number for number, (a, b) in enumerate(family.pairs) if a == b]
 
-    def sums(rows: slice) -> Matrix:
+    def sums(rows: slice) -> Floats:
         X, part = problem.X[rows], family.part(rows)
         variances = part.variances(np.zeros((1, family.width, len(X))))
         curved = curvature(part, variances)[own, 0]
@@ -278,7 +278,7 @@ def _diagonal(problem: Problem) -> Matrix:
     return reduce(np.add, by_blocks(sums, problem.X.shape, family.width)).ravel()
 
 
-def _longest(X: Matrix, scale: Matrix) -> float:
+def _longest(X: Floats, scale: Floats) -> float:
     """Return the greatest length of a row whose entries are divided by a scale."""
     inverse = 1 / scale**2
 

@@ -13,9 +13,8 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from statcv.models.base import Matrix, RidgeModel, TrainingSet
+from statcv.models.base import RidgeModel, TrainingSet
 from statcv.models.batched.blocks import Block, Penalties
 from statcv.models.batched.centre import Centre, find_centre
 from statcv.models.batched.fits import FoldFits
@@ -26,13 +25,14 @@ from statcv.models.batched.separate import refit
 from statcv.models.batched.series import Series, settle_by_series
 from statcv.models.families import free_classes, width_of
 from statcv.models.spread import diagonal
+from statcv.numeric.arrays import Bools, Floats
 
 MAX_RECORDS_OF_MEANS = 256  # records by which the means of columns are judged
 FAR = 10  # times the range of a column that its mean is from 0 at least if it is far
 
 
 def fit_class_folds(
-    model: RidgeModel, records: TrainingSet, folds: Folds, own: Matrix | None = None
+    model: RidgeModel, records: TrainingSet, folds: Folds, own: Floats | None = None
 ) -> FoldFits:
     """Fit two or more classes in every fold, as :class:`~statcv.models.Logit` would.
 
@@ -71,9 +71,9 @@ def fit_class_folds(
 def sure_fits(
     records: TrainingSet,
     folds: Folds,
-    ridge: Matrix,
+    ridge: Floats,
     penalties: Penalties | None = None,
-    own: Matrix | None = None,
+    own: Floats | None = None,
 ) -> FoldFits:
     """Return the fits that are beyond doubt; the others have not converged.
 
@@ -125,7 +125,7 @@ def sure_fits(
     return fits
 
 
-def _far_means(records: TrainingSet) -> Matrix:
+def _far_means(records: TrainingSet) -> Floats:
     """Return the means of columns, by some of the records, that are far from 0.
 
     It is 0 for other columns; and for all, without an intercept that makes up for it.
@@ -140,7 +140,7 @@ def _far_means(records: TrainingSet) -> Matrix:
 
 def _fit_block(
     centre: Centre, series: Series | None, block: Block, penalties: Penalties | None
-) -> tuple[Matrix, NDArray[np.bool_]]:
+) -> tuple[Floats, Bools]:
     """Return the coordinates of each fit, and whether they are beyond doubt."""
     problem, until = centre.problem(block, penalties), until_of(centre)
     if block.few(centre.X.shape[1]):

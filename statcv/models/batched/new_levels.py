@@ -11,13 +11,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.formula import Factors
+from statcv.numeric.arrays import Bools, Floats, Numbers
 
 if TYPE_CHECKING:
-    from statcv.models.base import Matrix, TrainingSet
+    from statcv.models.base import TrainingSet
     from statcv.models.batched.folds import Folds
-
-Numbers = NDArray[np.intp]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +81,7 @@ class NewLevels:
         fits = np.repeat([*self.absent], [len(own) for own in rows])
         return np.concatenate(rows), fits
 
-    def rows(self, rows: Numbers, fits: Numbers) -> tuple[Numbers, Matrix]:
+    def rows(self, rows: Numbers, fits: Numbers) -> tuple[Numbers, Floats]:
         """Return which records have such a level, and the rows that predict them.
 
         Parameters
@@ -112,7 +110,7 @@ class NewLevels:
                 made.append(self.replaced(X, frame, fit))
         return np.concatenate(found), np.concatenate(made)
 
-    def replaced(self, X: Matrix, frame: pd.DataFrame, fit: int) -> Matrix:
+    def replaced(self, X: Floats, frame: pd.DataFrame, fit: int) -> Floats:
         """Return the rows of a frame, with levels that a fit lacks at the mean.
 
         Parameters

@@ -12,19 +12,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.formula import Learnt
-from statcv.models.base import Matrix, Model, TrainingSet, refuse_missing
+from statcv.models.base import Model, TrainingSet, refuse_missing
 from statcv.models.batched.blocks import CELLS, Block, Penalties
 from statcv.models.batched.centre import Centre, reach
 from statcv.models.batched.downdate import inverted
 from statcv.models.batched.fits import FittedFolds, FoldFits
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.new_levels import Numbers
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.batched.quasi_newton import ACCURACY, Until, settle
 from statcv.models.families import free_classes, width_of
+from statcv.numeric.arrays import Bools, Floats, Numbers
 
 SHARED = 16  # folds from which a fit to all records in their basis is worth its time
 COLUMNS = 200  # columns from which models are fitted fold by fold
@@ -50,9 +49,9 @@ class Regression:
     """
 
     centre: Callable[[TrainingSet], Centre | None]
-    in_basis: Callable[[TrainingSet, Folds, Matrix, Penalties | None], FoldFits]
-    ridge: Matrix
-    mean: Callable[[Matrix], Matrix]
+    in_basis: Callable[[TrainingSet, Folds, Floats, Penalties | None], FoldFits]
+    ridge: Floats
+    mean: Callable[[Floats], Floats]
 
 
 def fit_own_folds(
@@ -111,8 +110,8 @@ def fit_own_folds(
 
 
 def _side_by_side(
-    centre: Centre, X: Matrix, block: Block, own: Matrix | None
-) -> tuple[Matrix, NDArray[np.bool_]]:
+    centre: Centre, X: Floats, block: Block, own: Floats | None
+) -> tuple[Floats, Bools]:
     """Return the coordinates of fits with matrices (m, n, p), and which are sure.
 
     They start from the fit to all records, and have a Hessian each.
@@ -144,7 +143,7 @@ def _in_basis(
     folds: Folds,
     some: Numbers,
     fits: FoldFits,
-    empty: NDArray[np.bool_],
+    empty: Bools,
 ) -> bool:
     """Fit in their basis, in place, folds of a group; return whether they were."""
     learnt = folds.matrices
@@ -182,8 +181,8 @@ def predicted_by(
     fits: FoldFits,
     records: TrainingSet,
     folds: Folds,
-    mean: Callable[[Matrix], Matrix],
-    ridge: Matrix,
+    mean: Callable[[Floats], Floats],
+    ridge: Floats,
 ) -> FittedFolds:
     """Predict by linear predictors of matrices of the folds' own.
 
@@ -200,7 +199,7 @@ def predicted_by(
     beta, p = fitted.linear.coefficients, records.X.shape[1]
     along = _along(learnt, beta.reshape(len(beta), p, -1))
 
-    def predict(rows: Numbers, numbers: Numbers) -> Matrix:
+    def predict(rows: Numbers, numbers: Numbers) -> Floats:
         eta = np.empty((len(rows), along.shape[2]))
         group = learnt.group[numbers]
         order = np.argsort(group, kind="stable")
@@ -216,7 +215,7 @@ def predicted_by(
     return replace(fitted, coefficients=coefficients, predict=predict, everywhere=None)
 
 
-def _along(learnt: Learnt, columns: Matrix) -> Matrix:
+def _along(learnt: Learnt, columns: Floats) -> Floats:
     """Return coefficients of the bases, shape (fits, columns of a basis, k)."""
     made = np.empty((len(columns), len(learnt.products), columns.shape[2]))
     step = max(1, CELLS // max(columns.shape[1] * len(learnt.products), 1))
@@ -226,7 +225,7 @@ def _along(learnt: Learnt, columns: Matrix) -> Matrix:
     return made
 
 
-def _bases(learnt: Learnt, groups: Numbers) -> Iterator[tuple[Numbers, Matrix]]:
+def _bases(learnt: Learnt, groups: Numbers) -> Iterator[tuple[Numbers, Floats]]:
     step = max(1, 4 * CELLS // max(learnt.n * len(learnt.products), 1))
     for start in range(0, len(groups), step):
         some = groups[start : start + step]

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.batched.blocks import CELLS
-from statcv.models.batched.risk_sets import Matrix, RiskSets, Tied, risk_order
+from statcv.models.batched.risk_sets import RiskSets, Tied, risk_order
+from statcv.numeric.arrays import Bools, Floats
 from statcv.numeric.gram import information_of
 from statcv.numeric.inverses import solve_well
 
@@ -41,12 +42,12 @@ class Jumps:
         What of the jumps the tied events are not exposed to.
     """
 
-    shift: Matrix
-    rate: Matrix
-    at_risk: Matrix
-    size: Matrix
-    parts: Matrix | None
-    own: Matrix | None
+    shift: Floats
+    rate: Floats
+    at_risk: Floats
+    size: Floats
+    parts: Floats | None
+    own: Floats | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +69,12 @@ class PartialLikelihoods:
         What is added to linear predictors, in that order.
     """
 
-    X: Matrix
+    X: Floats
     sets: RiskSets
-    weights: Matrix
+    weights: Floats
     tied: Tied | None
-    ridge: Matrix
-    offset: Matrix | None = None
+    ridge: Floats
+    offset: Floats | None = None
 
     @property
     def size(self) -> tuple[int, int]:
@@ -81,7 +82,7 @@ class PartialLikelihoods:
         return len(self.weights), self.X.shape[-1]
 
     @property
-    def have_events(self) -> NDArray[np.bool_]:
+    def have_events(self) -> Bools:
         """Whether each training set has an event, shape (m,)."""
         return np.asarray((self.weights[:, self.sets.dead] > 0).any(axis=1))
 
@@ -96,13 +97,13 @@ class PartialLikelihoods:
             offset=None if self.offset is None else self.offset[chosen],
         )
 
-    def linear(self, beta: Matrix) -> Matrix:
+    def linear(self, beta: Floats) -> Floats:
         """Return the linear predictors, shape (m, 1, n)."""
         if self.X.ndim == 2:
             return np.asarray((beta @ self.X.T)[:, None])
         return np.asarray(np.matmul(beta[:, None], self.X.swapaxes(1, 2)))
 
-    def jumps(self, eta: Matrix) -> Jumps:
+    def jumps(self, eta: Floats) -> Jumps:
         """Return the jumps of the cumulative hazard, by predictors of shape (m, n)."""
         sets, tied, shift = self.sets, self.tied, np.zeros(len(eta))
         eta = eta if self.offset is None else eta + self.offset
@@ -122,11 +123,11 @@ class PartialLikelihoods:
         own[:, tied.time] = tied.summed(each * tied.share)
         return Jumps(shift, rate, at_risk, size, parts, own)
 
-    def expected(self, jumps: Jumps) -> Matrix:
+    def expected(self, jumps: Jumps) -> Floats:
         """Return the expected number of events of each record, times its weight."""
         return self.sets.met(jumps.size, jumps.own) * jumps.rate
 
-    def loss(self, eta: Matrix, beta: Matrix) -> Matrix:
+    def loss(self, eta: Floats, beta: Floats) -> Floats:
         """Return the value of each, shape (m,)."""
         sets, tied, jumps = self.sets, self.tied, self.jumps(eta[:, 0])
         dead = self.weights[:, sets.dead]
@@ -138,7 +139,7 @@ class PartialLikelihoods:
         penalty = 0.5 * (self.ridge * beta**2).sum(axis=1)
         return np.asarray(_log_sum(total, jumps.at_risk) - gain + penalty)
 
-    def gradient(self, eta: Matrix, beta: Matrix) -> Matrix:
+    def gradient(self, eta: Floats, beta: Floats) -> Floats:
         """Return the direction of steepest descent of each."""
         residual = -self.expected(self.jumps(eta[:, 0]))
         residual[:, self.sets.dead] += self.weights[:, self.sets.dead]
@@ -149,7 +150,7 @@ class PartialLikelihoods:
 
     def moments(
         self, jumps: Jumps
-    ) -> tuple[Matrix, Matrix | None, Matrix, Matrix | None, Matrix | None]:
+    ) -> tuple[Floats, Floats | None, Floats, Floats | None, Floats | None]:
         """Return sums of covariates over the risk sets, and what weighs them.
 
         They are the sums over all at risk and over the tied events, (m, q, k), and the
@@ -167,11 +168,11 @@ class PartialLikelihoods:
             own[:, tied.time] = tied.summed(each * tied.share**power)
         return sums, sets.of_dead(rated), made[0], made[1], made[2]
 
-    def hessian(self, eta: Matrix) -> Matrix:
+    def hessian(self, eta: Floats) -> Floats:
         """Return the information of each fit with the ridge, (m, q, q)."""
         return self.informations(eta)[0]
 
-    def informations(self, eta: Matrix) -> tuple[Matrix, Matrix]:
+    def informations(self, eta: Floats) -> tuple[Floats, Floats]:
         """Return Hessians, (m, q, q), and their diagonals about covariates of 0."""
         m, q = self.size
         made, square = np.empty((m, q, q)), np.empty((m, q))
@@ -183,7 +184,7 @@ class PartialLikelihoods:
         made[:, every, every] += self.ridge
         return made, square + self.ridge
 
-    def _moments(self, eta: Matrix) -> tuple[Matrix, Matrix]:
+    def _moments(self, eta: Floats) -> tuple[Floats, Floats]:
         """Return sums of second moments in risk sets, and of squared means."""
         jumps = self.jumps(eta)
         expected = self.expected(jumps)
@@ -202,7 +203,7 @@ class PartialLikelihoods:
         rows = self.X.swapaxes(1, 2) * expected[:, None]
         return np.matmul(rows, self.X), second
 
-    def newton(self, eta: Matrix, gradient: Matrix) -> Matrix:
+    def newton(self, eta: Floats, gradient: Floats) -> Floats:
         """Return each gradient times the inverse Hessian."""
         hessian, square = self.informations(eta)
         step, well = solve_well(hessian, gradient)
@@ -217,7 +218,7 @@ class PartialLikelihoods:
         most = np.maximum(self.furthest(self.linear(step)), MAX_STEP)
         return np.asarray(step * (MAX_STEP / most)[:, None])
 
-    def determined(self) -> Matrix:
+    def determined(self) -> Floats:
         """Return directions that a single fit determines, (q, directions).
 
         They are the same at any coefficients, and found where these are 0: with unit
@@ -229,7 +230,7 @@ class PartialLikelihoods:
         free = values > DEPENDENT
         return np.asarray(vectors[:, free] * root[:, None] / np.sqrt(values[free]))
 
-    def separated(self, eta: Matrix) -> NDArray[np.bool_]:
+    def separated(self, eta: Floats) -> Bools:
         """Return whether coefficients would run to infinity, shape (m,).
 
         The information on a direction then vanishes on the way there.
@@ -244,7 +245,7 @@ class PartialLikelihoods:
         away = (self.furthest(eta) > SMALL) & (self.ridge == 0).all(axis=1)
         return np.asarray(made | away)
 
-    def cautious(self, eta: Matrix, gradient: Matrix) -> Matrix:
+    def cautious(self, eta: Floats, gradient: Floats) -> Floats:
         """Return each gradient times the inverse of a matrix above the Hessian.
 
         The variance of a covariate in a risk set is at most a quarter of its squared
@@ -258,18 +259,18 @@ class PartialLikelihoods:
         above = gradient.shape[1] * events * np.maximum(most - least, 0.0) ** 2 / 4
         return _ratio(gradient, above + self.ridge)
 
-    def furthest(self, eta: Matrix) -> Matrix:
+    def furthest(self, eta: Floats) -> Floats:
         """Return the largest difference of two training records' predictors, (m,)."""
         used = self.weights > 0
         most = np.where(used, eta[:, 0], -np.inf).max(axis=1, initial=-1e300)
         least = np.where(used, eta[:, 0], np.inf).min(axis=1, initial=1e300)
         return np.asarray(np.maximum(most - least, 0.0))
 
-    def extreme(self, eta: Matrix) -> NDArray[np.bool_]:
+    def extreme(self, eta: Floats) -> Bools:
         """Return whether hazards differ by orders of magnitude, shape (m,)."""
         return self.furthest(eta) > EXTREME
 
-    def log_baseline(self, eta: Matrix, horizons: tuple[float, ...]) -> Matrix:
+    def log_baseline(self, eta: Floats, horizons: tuple[float, ...]) -> Floats:
         """Return logarithms of the cumulative baseline hazard, (m, strata, horizons).
 
         It is that of a linear predictor of 0, and -inf before the first event.
@@ -282,14 +283,14 @@ class PartialLikelihoods:
 
 
 def partial_likelihood(
-    X: Matrix,
-    y: Matrix,
+    X: Floats,
+    y: Floats,
     efron: bool,
-    weights: Matrix | None = None,
-    ridge: Matrix | None = None,
-    shares: Matrix | None = None,
-    counts: Matrix | None = None,
-    offset: Matrix | None = None,
+    weights: Floats | None = None,
+    ridge: Floats | None = None,
+    shares: Floats | None = None,
+    counts: Floats | None = None,
+    offset: Floats | None = None,
 ) -> PartialLikelihoods:
     """Return minus the log partial likelihoods of some training sets, or of one.
 
@@ -328,20 +329,20 @@ def partial_likelihood(
     return PartialLikelihoods(rows, sets, once, tied, np.atleast_2d(penalty), beside)
 
 
-def _ratio(above: Matrix, below: Matrix) -> Matrix:
+def _ratio(above: Floats, below: Floats) -> Floats:
     """Return ratios; 0 where nothing is above."""
     return np.divide(
         above, below, out=np.zeros_like(below), where=(above != 0) & (below > 0)
     )
 
 
-def _log_sum(weights: Matrix, values: Matrix) -> Matrix:
+def _log_sum(weights: Floats, values: Floats) -> Floats:
     """Return weighted sums of logarithms; a weight of 0 counts as 0."""
     with np.errstate(divide="ignore"):
         return np.asarray((weights * np.log(np.where(weights > 0, values, 1.0))).sum(1))
 
 
-def _solved(matrix: Matrix, vector: Matrix) -> Matrix:
+def _solved(matrix: Floats, vector: Floats) -> Floats:
     """Solve for a symmetric matrix that is singular but for rounding at worst."""
     root = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
     values, vectors = np.linalg.eigh(matrix / root / root[:, None])

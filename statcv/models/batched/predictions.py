@@ -8,17 +8,17 @@ from itertools import pairwise
 
 import numpy as np
 
-from statcv.models.base import Matrix, TrainingSet
+from statcv.models.base import TrainingSet
 from statcv.models.batched.fits import Computed, FittedFolds, FoldFits
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.new_levels import Numbers
 from statcv.models.families import class_names, free_classes, width_of
 from statcv.models.linear_fits import LinearFits
+from statcv.numeric.arrays import Floats, Numbers
 
 MIN_CELLS_EACH = 2**13  # values of the rows of a fit from which they are read apart
 
 
-def learnt_coefficients(beta: Matrix, X: Matrix, folds: Folds) -> Matrix:
+def learnt_coefficients(beta: Floats, X: Floats, folds: Folds) -> Floats:
     """Return coefficients with NaN for columns without training rows.
 
     Parameters
@@ -35,14 +35,14 @@ def learnt_coefficients(beta: Matrix, X: Matrix, folds: Folds) -> Matrix:
     return np.where(every, np.nan, beta)
 
 
-def names_of(records: TrainingSet, ridge: Matrix) -> tuple[str, ...]:
+def names_of(records: TrainingSet, ridge: Floats) -> tuple[str, ...]:
     """Return the names of the coefficients, of each class that has some."""
     if width_of(records) == 1:
         return records.names
     return class_names(records.names, free_classes(ridge, width_of(records)))
 
 
-def every_class(coefficients: Matrix, records: TrainingSet, ridge: Matrix) -> Matrix:
+def every_class(coefficients: Floats, records: TrainingSet, ridge: Floats) -> Floats:
     """Return the coefficients of all linear predictors, shape (fits, K, p).
 
     Parameters
@@ -67,9 +67,9 @@ def by_linear_predictor(
     fits: FoldFits,
     records: TrainingSet,
     folds: Folds,
-    mean: Callable[[Matrix], Matrix],
-    penalty: Matrix,
-    beta: Matrix | None = None,
+    mean: Callable[[Floats], Floats],
+    penalty: Floats,
+    beta: Floats | None = None,
 ) -> FittedFolds:
     """Predict by a function of the linear predictors.
 
@@ -91,17 +91,17 @@ def by_linear_predictor(
         beta = every_class(fits.coefficients, records, penalty)
     fitted, classes, p = beta.shape
 
-    def linear(eta: Matrix) -> Matrix:
+    def linear(eta: Floats) -> Floats:
         return mean(eta[..., 0] if classes == 1 else eta)
 
-    def predict(rows: Numbers, numbers: Numbers) -> Matrix:
+    def predict(rows: Numbers, numbers: Numbers) -> Floats:
         eta = [predictors(beta[:, k], X, rows, numbers) for k in range(classes)]
         return mean(eta[0] if classes == 1 else np.stack(eta, axis=1))
 
-    def at(X: Matrix, numbers: Numbers) -> Matrix:
+    def at(X: Floats, numbers: Numbers) -> Floats:
         return linear(np.einsum("mp,mkp->mk", X, beta[numbers]))
 
-    def everywhere() -> Matrix:
+    def everywhere() -> Floats:
         eta = (beta.reshape(-1, p) @ X.T).reshape(fitted, classes, -1)
         if classes == 1:
             return mean(eta[:, 0])
@@ -121,7 +121,7 @@ def by_linear_predictor(
     )
 
 
-def predictors(beta: Matrix, X: Matrix, rows: Numbers, numbers: Numbers) -> Matrix:
+def predictors(beta: Floats, X: Floats, rows: Numbers, numbers: Numbers) -> Floats:
     """Return the linear predictor of each of some rows in a fit of its own.
 
     Parameters

@@ -13,11 +13,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.base import Matrix
 from statcv.models.batched.blocks import CELLS, Block
 from statcv.models.batched.downdate import Factored, Inverse, Whole
-from statcv.models.batched.new_levels import Numbers
 from statcv.models.families import EVERY, Family, curvature
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.numeric.gram import information_of, of_all_classes, quadratic_of
 from statcv.numeric.threads import WORTH, rows_times, shared
 
@@ -53,13 +52,13 @@ class Problem:
         which fits are not separated.
     """
 
-    X: Matrix
-    turn: Matrix | None
+    X: Floats
+    turn: Floats | None
     family: Family
     block: Block
-    weights: Matrix | None
-    ridge: Matrix | None
-    surely: Callable[[Block, Matrix], NDArray[np.bool_]] | None = None
+    weights: Floats | None
+    ridge: Floats | None
+    surely: Callable[[Block, Floats], Bools] | None = None
 
     def __len__(self) -> int:
         return len(self.block)
@@ -75,7 +74,7 @@ class Problem:
             ridge=ridge[chosen] if ridge is not None and ridge.ndim == 3 else ridge,
         )
 
-    def batches(self, chosen: NDArray[np.bool_]) -> list[Numbers]:
+    def batches(self, chosen: Bools) -> list[Numbers]:
         """Cut some of the fits into batches whose Hessians have bounded memory."""
         places = np.flatnonzero(chosen)
         each = self.X.shape[-1] * int(self.family.basis.shape[1])
@@ -84,7 +83,7 @@ class Problem:
         size = max(1, most)
         return [places[i : i + size] for i in range(0, len(places), size)]
 
-    def coefficients(self, theta: Matrix) -> Matrix:
+    def coefficients(self, theta: Floats) -> Floats:
         """Return the coefficients of each linear predictor, shape (m, K, p)."""
         basis, free = self.family.basis, theta
         if self.turn is not None and self.turn.ndim == 1:
@@ -95,7 +94,7 @@ class Problem:
         made = beta if basis.shape == (1, 1) else np.matmul(basis, beta)
         return np.ascontiguousarray(made)
 
-    def linear(self, theta: Matrix) -> Matrix:
+    def linear(self, theta: Floats) -> Floats:
         """Return the linear predictors of all records, shape (m, K, n)."""
         beta = self.coefficients(theta)
         if self.X.ndim == 3:
@@ -103,7 +102,7 @@ class Problem:
         flat = beta.reshape(beta.shape[0] * beta.shape[1], self.X.shape[1])
         return (flat @ self.X.T).reshape(*beta.shape[:2], len(self.X))
 
-    def gradient(self, theta: Matrix) -> Matrix:
+    def gradient(self, theta: Floats) -> Floats:
         """Return the gradient of each log-likelihood, minus the penalty's, (m, q).
 
         Where fits change many records, it is summed over rows that stay in the cache.
@@ -113,7 +112,7 @@ class Problem:
         beta = self.coefficients(theta)
         flat = beta.reshape(beta.shape[0] * beta.shape[1], self.X.shape[1])
 
-        def sums(rows: slice) -> Matrix:
+        def sums(rows: slice) -> Floats:
             X = self.X[rows]
             eta = rows_times(flat, X.T).reshape(*beta.shape[:2], len(X))
             self._pull(eta, rows)
@@ -122,7 +121,7 @@ class Problem:
         made = reduce(np.add, by_blocks(sums, self.X.shape, len(flat)))
         return self.turned(made.reshape(beta.shape)) - self.penalty(theta)
 
-    def gradient_of(self, eta: Matrix, theta: Matrix) -> Matrix:
+    def gradient_of(self, eta: Floats, theta: Floats) -> Floats:
         """Return the gradients at linear predictors, in whose place residuals are put.
 
         They are sums of residuals times records, in the coordinates.
@@ -134,14 +133,14 @@ class Problem:
         sums = sums.reshape(*eta.shape[:2], self.X.shape[1])
         return self.turned(sums) - self.penalty(theta)
 
-    def _pull(self, eta: Matrix, rows: slice) -> None:
+    def _pull(self, eta: Floats, rows: slice) -> None:
         """Put the weighted residuals of some rows in the place of linear predictors."""
         # a residual near 0 keeps its digits, as exp overflows to 0 at worst
         with np.errstate(over="ignore", invalid="ignore"):
             self.family.pull(eta, rows)
         self._weigh(eta, rows)
 
-    def turned(self, sums: Matrix) -> Matrix:
+    def turned(self, sums: Floats) -> Floats:
         """Return derivatives by coefficients, shape (m, K, p), by coordinates."""
         basis = self.family.basis
         if basis.shape != (1, 1):
@@ -154,7 +153,7 @@ class Problem:
             return np.asarray(free * self.turn)
         return np.asarray(free @ self.turn.reshape(len(self.turn), -1).T)
 
-    def _weigh(self, values: Matrix, rows: slice = EVERY) -> None:
+    def _weigh(self, values: Floats, rows: slice = EVERY) -> None:
         """Multiply values of some records, shape (m, K, rows), by their weights."""
         if self.weights is not None:
             values *= self.weights[rows]
@@ -164,7 +163,7 @@ class Problem:
         for k in range(values.shape[1]):
             self.block.multiply(values[:, k])
 
-    def penalty(self, theta: Matrix) -> Matrix | float:
+    def penalty(self, theta: Floats) -> Floats | float:
         """Return the gradient of the penalty, shape (m, q)."""
         if self.ridge is None:
             return 0.0
@@ -177,8 +176,8 @@ class Problem:
         return np.asarray(np.matmul(theta[:, None], self.ridge)[:, 0])
 
     def hessian(
-        self, variances: Matrix, precision: type[np.floating[Any]] = np.float64
-    ) -> Matrix:
+        self, variances: Floats, precision: type[np.floating[Any]] = np.float64
+    ) -> Floats:
         """Return the Hessians by variances of the records, with the penalty, (m, q, q).
 
         Parameters
@@ -211,7 +210,7 @@ class Problem:
             made = made + ridge
         return np.asarray(made)
 
-    def own_hessian(self, theta: Matrix) -> tuple[Matrix, Inverse]:
+    def own_hessian(self, theta: Floats) -> tuple[Floats, Inverse]:
         """Return the gradient and the inverse Hessian of each fit at theta."""
         eta = self.linear(theta)
         with np.errstate(invalid="ignore", over="ignore"):
@@ -219,7 +218,7 @@ class Problem:
         inverse = self.rough_inverse(variances)
         return self.gradient_of(eta, theta), inverse
 
-    def rough_inverse(self, variances: Matrix) -> Whole | Factored:
+    def rough_inverse(self, variances: Floats) -> Whole | Factored:
         """Return inverse Hessians with few digits if they are large, but for bad ones.
 
         Gradients show the steps that they lead to the rest; single precision takes half
@@ -236,12 +235,12 @@ class Problem:
             made = Factored.of(self.hessian(variances.copy(), np.float32))
             return made if made.usable.all() else Factored.of(self.hessian(variances))
 
-    def inverse_hessian(self, variances: Matrix) -> Whole:
+    def inverse_hessian(self, variances: Floats) -> Whole:
         """Return the inverses of what :meth:`hessian` returns."""
         with np.errstate(invalid="ignore", over="ignore"):
             return Whole.of(self.hessian(variances))
 
-    def trained(self) -> Matrix:
+    def trained(self) -> Floats:
         """Return the weight of each record in each fit, shape (m, n)."""
         made = np.ones((len(self), self.block.n))
         self._weigh(made[:, None])
@@ -254,19 +253,19 @@ class Problem:
 
     # ---- what the judge of separation asks ----
 
-    def seems_moderate(self, theta: Matrix) -> NDArray[np.bool_]:
+    def seems_moderate(self, theta: Floats) -> Bools:
         """Return which fits need no look at the records, shape (m,)."""
         if self.surely is None:
             return np.zeros(len(theta), dtype=bool)
         return self.surely(self.block, theta)
 
-    def spread(self, theta: Matrix) -> Matrix:
+    def spread(self, theta: Floats) -> Floats:
         """Return the largest spread of the predictors of a training record, (m,)."""
         spread = self.family.spread(self.linear(theta))
         most = np.where(self.trained() > 0, spread, 0.0).max(axis=1, initial=0.0)
         return np.asarray(most)
 
-    def steepness(self, theta: Matrix) -> tuple[Matrix, Matrix]:
+    def steepness(self, theta: Floats) -> tuple[Floats, Floats]:
         """Return total weights, and the most that x H⁻¹ x is for a record x, (m,).
 
         It is infinite for a Hessian H that has no inverse to speak of.

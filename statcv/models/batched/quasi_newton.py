@@ -14,9 +14,9 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.base import Matrix
 from statcv.models.batched.downdate import Identity, Inverse
 from statcv.models.batched.problem import Problem
+from statcv.numeric.arrays import Bools, Floats
 from statcv.numeric.newton import is_steep
 
 ACCURACY = 4e-11  # the error of linear predictors: 1e-11 in probabilities
@@ -34,7 +34,7 @@ P = TypeVar("P", bound="Gradients")
 class Gradients(Protocol):
     """Some fits, each with a concave objective of its own."""
 
-    def gradient(self, theta: Matrix) -> Matrix:
+    def gradient(self, theta: Floats) -> Floats:
         """Return the direction of steepest ascent of each fit, shape (m, q)."""
 
     def part(self: P, chosen: NDArray[Any]) -> P:
@@ -62,11 +62,11 @@ class Until:
 
 def settle(
     problem: Problem,
-    theta: Matrix,
+    theta: Floats,
     until: Until,
-    gradient: Matrix | None = None,
+    gradient: Floats | None = None,
     inverse: Inverse | None = None,
-) -> tuple[Matrix, NDArray[np.bool_]]:
+) -> tuple[Floats, Bools]:
     """Search for the optima, and judge whether there are any.
 
     Parameters
@@ -109,11 +109,11 @@ def settle(
 
 def climb(
     problem: Gradients,
-    theta: Matrix,
+    theta: Floats,
     inverse: Inverse,
     until: Until,
-    gradient: Matrix | None = None,
-) -> tuple[Matrix, NDArray[np.bool_]]:
+    gradient: Floats | None = None,
+) -> tuple[Floats, Bools]:
     """Step until the gradients vanish.
 
     Parameters
@@ -169,12 +169,8 @@ def climb(
 
 
 def _ahead(
-    problem: Gradients,
-    theta: Matrix,
-    step: Matrix,
-    rises: Matrix,
-    going: NDArray[np.bool_],
-) -> tuple[Matrix, Matrix]:
+    problem: Gradients, theta: Floats, step: Floats, rises: Floats, going: Bools
+) -> tuple[Floats, Floats]:
     """Return steps that do not go too far, and the gradients at their ends."""
     ahead = problem.gradient(theta + step)
     # the half of the strong Wolfe condition that excludes steps that are too long
@@ -209,9 +205,9 @@ class Memory:
 
     def __init__(self, inverse: Inverse) -> None:
         self.inverse = inverse
-        self.kept: list[tuple[Matrix, Matrix, Matrix]] = []
+        self.kept: list[tuple[Floats, Floats, Floats]] = []
 
-    def add(self, step: Matrix, taken: Matrix) -> None:
+    def add(self, step: Floats, taken: Floats) -> None:
         """Remember a step; one that took nothing has no effect."""
         product = dot(taken, step)
         # a step along which the gradient did not fall shows no curvature
@@ -219,7 +215,7 @@ class Memory:
         # the oldest step shows curvature that is farther away
         del self.kept[:-REMEMBERED]
 
-    def direction(self, gradient: Matrix) -> Matrix:
+    def direction(self, gradient: Floats) -> Floats:
         """Multiply gradients by the updated inverses (Nocedal 1980)."""
         rest, shares = gradient.copy(), []
         for step, taken, scale in reversed(self.kept):
@@ -244,7 +240,7 @@ class Memory:
         return made
 
 
-def dot(first: Matrix, second: Matrix) -> Matrix:
+def dot(first: Floats, second: Floats) -> Floats:
     """Return the inner products of rows."""
     return np.asarray(np.einsum("bp,bp->b", first, second))
 
@@ -252,7 +248,7 @@ def dot(first: Matrix, second: Matrix) -> Matrix:
 # ---- whether fits are separated ----
 
 
-def not_separated(problem: Problem, theta: Matrix) -> NDArray[np.bool_]:
+def not_separated(problem: Problem, theta: Floats) -> Bools:
     """Return which fits cannot be separated, shape (m,).
 
     If all linear predictors are moderate, they are not. Otherwise a fit of its own

@@ -15,9 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.formula import is_strata
-from statcv.models.batched.blocks import Numbers
-
-Matrix = NDArray[np.float64]
+from statcv.numeric.arrays import Floats, Numbers
 
 
 def count_strata(names: Sequence[str]) -> int:
@@ -25,7 +23,7 @@ def count_strata(names: Sequence[str]) -> int:
     return 1 + sum(map(is_strata, names))
 
 
-def strata_shares(X: Matrix, names: Sequence[str]) -> Matrix:
+def strata_shares(X: Floats, names: Sequence[str]) -> Floats:
     """Return the share of each row in the strata of the baseline hazard, (…, strata).
 
     It is 1 in that of the record; a record whose stratum is not known has those of the
@@ -68,7 +66,7 @@ class RiskSets:
     """
 
     order: Numbers
-    times: Matrix
+    times: Floats
     last: Numbers
     since: Numbers
     dead: Numbers
@@ -76,7 +74,7 @@ class RiskSets:
     strata: tuple[tuple[slice, slice], ...]
 
     @classmethod
-    def of(cls, y: Matrix, shares: Matrix | None = None) -> RiskSets:
+    def of(cls, y: Floats, shares: Floats | None = None) -> RiskSets:
         """Sort signed times, shape (n,), within strata, given as shares if any."""
         shares = np.ones((len(y), 1)) if shares is None else shares
         own, count = shares.argmax(axis=1), shares.shape[1]
@@ -97,14 +95,14 @@ class RiskSets:
         strata = tuple(zip(*slices, strict=True))
         return cls(order, np.abs(y)[order][last], last, since, dead, starts, strata)
 
-    def total(self, values: Matrix) -> Matrix:
+    def total(self, values: Floats) -> Floats:
         """Return sums over the records at risk at each time, (…, k) of (…, n)."""
         sums = np.empty(values.shape)
         for some, _ in self.strata:
             np.cumsum(values[..., some], axis=-1, out=sums[..., some])
         return sums[..., self.last]
 
-    def earlier(self, values: Matrix) -> Matrix:
+    def earlier(self, values: Floats) -> Floats:
         """Return sums over the times at which each record is at risk, (…, n)."""
         sums = np.zeros((*values.shape[:-1], len(self.times) + 1))
         for _, some in self.strata:
@@ -112,7 +110,7 @@ class RiskSets:
             np.cumsum(values[..., some][..., ::-1], axis=-1, out=later)
         return np.asarray(sums[..., self.since])
 
-    def met(self, jumps: Matrix, own: Matrix | None) -> Matrix:
+    def met(self, jumps: Floats, own: Floats | None) -> Floats:
         """Return sums of jumps as each record meets them, (…, n).
 
         Those of its own time count without the share of tied events that left before.
@@ -122,14 +120,14 @@ class RiskSets:
             made[..., self.dead] -= own[..., self.since[self.dead]]
         return made
 
-    def of_dead(self, values: Matrix) -> Matrix:
+    def of_dead(self, values: Floats) -> Floats:
         """Return sums over the events of each time, (…, k) of (…, n)."""
         if not len(self.times):
             return np.zeros((*values.shape[:-1], 0))
         return np.add.reduceat(values[..., self.dead], self.starts, axis=-1)
 
 
-def risk_order(y: Matrix, strata: NDArray[Any]) -> Numbers:
+def risk_order(y: Floats, strata: NDArray[Any]) -> Numbers:
     """Return the order of signed times by stratum along the last axis, latest first.
 
     Among equal times those of events come first, so that outcomes that are permuted
@@ -161,11 +159,11 @@ class Tied:
     time: Numbers
     rank: Numbers
     begins: Numbers
-    share: Matrix
-    weight: Matrix
+    share: Floats
+    weight: Floats
 
     @classmethod
-    def of(cls, sets: RiskSets, counts: Matrix, weights: Matrix) -> Tied | None:
+    def of(cls, sets: RiskSets, counts: Floats, weights: Floats) -> Tied | None:
         """Return the ties of training sets; None if they have none."""
         events = sets.of_dead(counts * (weights > 0))
         most = events.max(axis=0, initial=0.0).astype(np.intp)
@@ -185,6 +183,6 @@ class Tied:
         """Return the ties of some of the fits."""
         return replace(self, share=self.share[chosen], weight=self.weight[chosen])
 
-    def summed(self, values: Matrix) -> Matrix:
+    def summed(self, values: Floats) -> Floats:
         """Return sums over the events of each time, (m, t) of (m, slots)."""
         return np.add.reduceat(values, self.begins, axis=1)

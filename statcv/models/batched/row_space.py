@@ -15,7 +15,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from statcv.models.base import Matrix, Model, TrainingSet
+from statcv.models.base import Model, TrainingSet
 from statcv.models.batched.blocks import CELLS, Penalties
 from statcv.models.batched.downdate import inverted
 from statcv.models.batched.fits import Computed, FittedFolds, FoldFits
@@ -23,6 +23,7 @@ from statcv.models.batched.folds import Folds
 from statcv.models.batched.predictions import learnt_coefficients
 from statcv.models.families import width_of
 from statcv.models.linear_fits import LinearFits
+from statcv.numeric.arrays import Floats
 from statcv.numeric.newton import Optimum
 
 # the reciprocal condition of a Gram matrix from which its root keeps 11 digits
@@ -48,9 +49,9 @@ class RowSpace:
     """
 
     records: TrainingSet
-    rows: Matrix
-    basis: Matrix
-    scale: Matrix | None = None
+    rows: Floats
+    basis: Floats
+    scale: Floats | None = None
 
     @cached_property
     def rotated(self) -> TrainingSet:
@@ -63,7 +64,7 @@ class RowSpace:
         X[:, 0], X[:, 1:] = 1.0, self.rows
         return replace(given, X=X, names=("Intercept", *names), intercept=0)
 
-    def rotated_ridge(self, ridge: Matrix) -> Matrix:
+    def rotated_ridge(self, ridge: Floats) -> Floats:
         """Return the strength of the penalty on each column of the rotated rows."""
         made = np.full(self.rotated.X.shape[1], ridge.max())
         if self.rotated.intercept is not None:
@@ -76,7 +77,7 @@ class RowSpace:
         made = beta[0, 0] if solved.beta.ndim == 1 else beta[0].T
         return replace(solved, beta=made)
 
-    def expanded(self, theta: Matrix) -> Matrix:
+    def expanded(self, theta: Floats) -> Floats:
         """Return coefficients of the records as given, shape (fits, classes, p).
 
         Parameters
@@ -92,13 +93,13 @@ class RowSpace:
             made[:, :, place] = by_class[:, :, 0]
         return np.asarray(made)
 
-    def learnt(self, theta: Matrix, folds: Folds) -> Matrix:
+    def learnt(self, theta: Floats, folds: Folds) -> Floats:
         """Return coefficients of the records as given, (fits, classes × p)."""
         made = self.expanded(theta.reshape(*theta.shape[:2], -1))
         flat = made.reshape(len(theta), -1)
         return learnt_coefficients(flat, self.records.X, folds)
 
-    def turned(self, beta: Matrix) -> Matrix:
+    def turned(self, beta: Floats) -> Floats:
         """Return coefficients of the rotated rows, (fits, m), of those in their span.
 
         Parameters
@@ -133,7 +134,7 @@ class RowSpace:
         return replace(fitted, coefficients=made, names=names, linear=linear, at=at)
 
 
-def row_space(records: TrainingSet, ridge: Matrix) -> RowSpace | None:
+def row_space(records: TrainingSet, ridge: Floats) -> RowSpace | None:
     """Return the space of the rows, if that makes ridge fits smaller.
 
     Parameters
@@ -176,13 +177,13 @@ def row_space(records: TrainingSet, ridge: Matrix) -> RowSpace | None:
     return RowSpace(records, *records.kept["row space"])
 
 
-def spares_the_intercept_only(records: TrainingSet, ridge: Matrix) -> bool:
+def spares_the_intercept_only(records: TrainingSet, ridge: Floats) -> bool:
     """Return whether a ridge is on all columns but the intercept, if there is one."""
     free = [] if records.intercept is None else [records.intercept]
     return np.flatnonzero(~(ridge > 0)).tolist() == free
 
 
-def _rotated(X: Matrix, place: int | None) -> tuple[Matrix, Matrix]:
+def _rotated(X: Floats, place: int | None) -> tuple[Floats, Floats]:
     """Return the rotated rows, and the directions, by an orthogonal decomposition.
 
     That of the Gram matrix takes a third of the time, but loses digits if records
@@ -218,7 +219,7 @@ def _rotated(X: Matrix, place: int | None) -> tuple[Matrix, Matrix]:
 def in_row_space(
     records: TrainingSet,
     folds: Folds,
-    ridge: Matrix,
+    ridge: Floats,
     names: Callable[[], tuple[str, ...]],
     fit: Callable[[TrainingSet], FittedFolds | None],
 ) -> FittedFolds | None:
@@ -242,7 +243,7 @@ def in_row_space(
 
 
 def with_smaller(
-    fitted: FittedFolds, records: TrainingSet, ridge: Matrix
+    fitted: FittedFolds, records: TrainingSet, ridge: Floats
 ) -> FittedFolds:
     """Add linear fits in the space of the rows to those of more columns than records.
 
@@ -262,7 +263,7 @@ def with_smaller(
 
 
 def _in_row_space(
-    records: TrainingSet, linear: LinearFits, ridge: Matrix
+    records: TrainingSet, linear: LinearFits, ridge: Floats
 ) -> LinearFits:
     space = row_space(records, ridge)
     assert space is not None
@@ -280,8 +281,8 @@ def fit_own_ridges(
     model: Model,
     records: TrainingSet,
     folds: Folds,
-    own: Matrix,
-    fit: Callable[[TrainingSet, Folds, Matrix, Penalties], FoldFits],
+    own: Floats,
+    fit: Callable[[TrainingSet, Folds, Floats, Penalties], FoldFits],
 ) -> FoldFits | None:
     """Fit ridges of each fit's own on more columns than records; None if they are few.
 

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.base import Matrix, RidgeModel, TrainingSet, positive_weights
+from statcv.models.base import RidgeModel, TrainingSet, positive_weights
 from statcv.models.batched.blocks import Block
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.problem import Problem
 from statcv.models.families import EXTREME, family_of, free_classes, width_of
+from statcv.numeric.arrays import Bools, Floats
 from statcv.numeric.gram import column_units
 from statcv.numeric.inverses import solve_well
 from statcv.numeric.newton import Optimum, minimise
@@ -46,11 +47,11 @@ class Penalised:
         """Return some of the fits."""
         return Penalised(self.problem.part(chosen))
 
-    def linear(self, beta: Matrix) -> Matrix:
+    def linear(self, beta: Floats) -> Floats:
         """Return the linear predictors, shape (m, width, n)."""
         return self.problem.linear(beta)
 
-    def loss(self, eta: Matrix, beta: Matrix) -> Matrix:
+    def loss(self, eta: Floats, beta: Floats) -> Floats:
         """Return the value of each, shape (m,)."""
         problem, ridge = self.problem, self.problem.ridge
         fit = np.einsum("mn,mn->m", problem.trained(), problem.family.loss(eta))
@@ -60,23 +61,23 @@ class Penalised:
             pull = 0.5 * (strengths * beta**2).sum(axis=1)
         return np.asarray(fit + pull)
 
-    def gradient(self, eta: Matrix, beta: Matrix) -> Matrix:
+    def gradient(self, eta: Floats, beta: Floats) -> Floats:
         """Return the direction of steepest descent of each."""
         return self.problem.gradient_of(eta.copy(), beta)
 
-    def hessian(self, eta: Matrix) -> Matrix:
+    def hessian(self, eta: Floats) -> Floats:
         """Return the information of each fit with the penalty, (m, q, q)."""
         return self.problem.hessian(self.problem.family.variances(eta))
 
-    def newton(self, eta: Matrix, gradient: Matrix) -> Matrix:
+    def newton(self, eta: Floats, gradient: Floats) -> Floats:
         """Return each gradient times the inverse Hessian."""
         return self._solved(self.problem.family.variances(eta), gradient)
 
-    def cautious(self, eta: Matrix, gradient: Matrix) -> Matrix:
+    def cautious(self, eta: Floats, gradient: Floats) -> Floats:
         """Return each gradient times the inverse of a matrix above the Hessian."""
         return self._solved(self.problem.family.cautious(eta), gradient)
 
-    def _solved(self, variances: Matrix, gradient: Matrix) -> Matrix:
+    def _solved(self, variances: Floats, gradient: Floats) -> Floats:
         hessian = self.problem.hessian(variances)
         step, well = solve_well(hessian, gradient)
         for fit in np.flatnonzero(~well).tolist():
@@ -85,7 +86,7 @@ class Penalised:
             step[fit] = inverse_gram(rows, gradient[fit])
         return step
 
-    def _triangle(self, fit: int, variances: Matrix) -> Matrix:
+    def _triangle(self, fit: int, variances: Floats) -> Floats:
         """Return rows whose Gram matrix is a Hessian, as many as there are columns."""
         X, family, ridge = self.problem.X, self.problem.family, self.problem.ridge
         assert ridge is not None
@@ -102,13 +103,13 @@ class Penalised:
             made = np.asarray(np.linalg.qr(stacked, mode="r"))
         return made
 
-    def furthest(self, eta: Matrix) -> Matrix:
+    def furthest(self, eta: Floats) -> Floats:
         """Return the largest absolute linear predictor of a training record, (m,)."""
         most = np.abs(eta).max(axis=1)
         trained = np.where(self.problem.trained() > 0, most, 0.0)
         return np.asarray(trained.max(axis=1, initial=0.0))
 
-    def extreme(self, eta: Matrix) -> NDArray[np.bool_]:
+    def extreme(self, eta: Floats) -> Bools:
         """Return whether fitted probabilities come near 0 or 1, shape (m,)."""
         family = self.problem.family
         if family.width == 1:
@@ -120,7 +121,7 @@ class Penalised:
         return np.asarray(least < EXTREME)
 
 
-def inverse_gram(rows: Matrix, vector: Matrix) -> Matrix:
+def inverse_gram(rows: Floats, vector: Floats) -> Floats:
     """Multiply a vector by the inverse of ``rows.T @ rows``.
 
     It uses an orthogonal decomposition of the rows or, if columns are dependent, the
@@ -134,7 +135,7 @@ def inverse_gram(rows: Matrix, vector: Matrix) -> Matrix:
     return np.asarray(turn.T @ (turn @ vector / size[kept] ** 2))
 
 
-def fit_alone(training: TrainingSet, ridge: Matrix) -> Optimum:
+def fit_alone(training: TrainingSet, ridge: Floats) -> Optimum:
     """Fit two or more classes of one training set.
 
     Parameters
@@ -198,7 +199,7 @@ def refit(
     return fits
 
 
-def _solve(records: TrainingSet, ridge: Matrix, block: Block) -> Optimum:
+def _solve(records: TrainingSet, ridge: Floats, block: Block) -> Optimum:
     """Return the optima of some fits, with coefficients of shape (m, K, p)."""
     family = family_of(records, ridge)
     if block.outcome is not None:

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.base import Matrix
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.centre import Centre
 from statcv.models.batched.downdate import Downdate, squares_of
@@ -24,6 +23,7 @@ from statcv.models.batched.folds import Folds
 from statcv.models.batched.problem import Problem
 from statcv.models.batched.quasi_newton import ACCURACY, Until, climb, settle
 from statcv.models.families import TwoClasses
+from statcv.numeric.arrays import Bools, Floats
 from statcv.numeric.gram import information_of
 from statcv.numeric.logistic import expit
 
@@ -45,10 +45,10 @@ class Series:
     """
 
     centre: Centre
-    level: Matrix
-    linear: Matrix
-    quadratic: Matrix
-    cubic: Matrix
+    level: Floats
+    linear: Floats
+    quadratic: Floats
+    cubic: Floats
 
     @classmethod
     def around(cls, centre: Centre, folds: Folds) -> Series | None:
@@ -78,13 +78,13 @@ class Series:
         cubic *= _orders(q, 3)[:, None]
         return cls(centre, level, linear, quadratic, cubic)
 
-    def gradient(self, move: Matrix) -> Matrix:
+    def gradient(self, move: Floats) -> Floats:
         """Return the gradient after moves from the centre, shape (m, q)."""
         two, three = _products(move)
         taken = move @ self.linear + two @ self.quadratic + three @ self.cubic
         return np.asarray(self.level - taken)
 
-    def error(self, move: Matrix) -> Matrix:
+    def error(self, move: Floats) -> Floats:
         """Bound the length of what the series leaves out of the gradient, shape (m,).
 
         The fourth derivative of the logistic function is nowhere larger than its
@@ -115,13 +115,13 @@ class NearCentre:
         return replace(self, problem=self.problem.part(chosen))
 
     @cached_property
-    def _changed(self) -> tuple[Matrix, Matrix, Matrix]:
+    def _changed(self) -> tuple[Floats, Floats, Floats]:
         """The records that do not occur once, their classes, and how often less."""
         centre, block = self.series.centre, self.problem.block
         less = block.less * centre.weights[block.rows]
         return centre.X[block.rows], centre.family.y[block.rows], less
 
-    def gradient(self, theta: Matrix) -> Matrix:
+    def gradient(self, theta: Floats) -> Floats:
         """Return the gradient of each log-likelihood, minus the penalty's, (m, q)."""
         rows, y, less = self._changed
         # what the records left out add to the gradient, without the series
@@ -133,7 +133,7 @@ class NearCentre:
 
 def settle_by_series(
     series: Series, problem: Problem, until: Until, inverse: Downdate
-) -> tuple[Matrix, NDArray[np.bool_]]:
+) -> tuple[Floats, Bools]:
     """Search for optima by the series, and finish with the records where in doubt.
 
     Returns
@@ -160,7 +160,7 @@ def settle_by_series(
     return found, sure
 
 
-def _products(rows: Matrix) -> tuple[Matrix, Matrix]:
+def _products(rows: Floats) -> tuple[Floats, Floats]:
     """Return the products of two entries of each row, and of three, in rising order."""
     q = rows.shape[1]
     two = np.hstack([rows[:, a : a + 1] * rows[:, a:] for a in range(q)])
@@ -170,7 +170,7 @@ def _products(rows: Matrix) -> tuple[Matrix, Matrix]:
     return two, np.hstack(three)
 
 
-def _orders(q: int, factors: int) -> Matrix:
+def _orders(q: int, factors: int) -> Floats:
     """Return in how many orders the factors of each product can be written."""
     # multinomial coefficients: x²y, for example, can be written in 3 orders, xyz in 6
     orders = {2: {1: 1, 2: 2}, 3: {1: 1, 2: 3, 3: 6}}[factors]

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.arguments import is_number
 from statcv.errors import ModelError
-from statcv.models.base import Capabilities, Matrix, PlainFit, TrainingSet, refuse_kind
+from statcv.models.base import Capabilities, PlainFit, TrainingSet, refuse_kind
 from statcv.models.cox import Cox, ProportionalHazards
 from statcv.models.logit import Logit
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.numeric.logistic import expit
 
 MAX_POINTS = 100  # points at most of one column, more of which nobody adds up
@@ -31,10 +31,10 @@ class IntegerScale:
         Points below the first limit, between each two, and from the last one on.
     """
 
-    limits: Matrix
-    points: NDArray[np.intp]
+    limits: Floats
+    points: Numbers
 
-    def of(self, x: Matrix) -> NDArray[np.intp]:
+    def of(self, x: Floats) -> Numbers:
         """Return the points of values."""
         place = np.searchsorted(self.limits, x, side="right")
         return np.asarray(self.points[place])
@@ -64,14 +64,14 @@ class Score:
     rests: Mapping[str, int]
     hazards: ProportionalHazards | None = None
 
-    def total(self, X: Matrix) -> NDArray[np.intp]:
+    def total(self, X: Floats) -> Numbers:
         """Return the points of each row of the matrix."""
         made = np.full(len(X), sum(self.rests.values()), dtype=np.intp)
         for j, scale in self.scales.items():
             made += scale.of(X[:, j])
         return made
 
-    def risk(self, total: NDArray[np.intp]) -> Matrix:
+    def risk(self, total: Numbers) -> Floats:
         """Return the probability of the positive class by the points.
 
         Of times to an event these are the log hazard, and the risk by each horizon.
@@ -79,7 +79,7 @@ class Score:
         linear = np.asarray(self.start + self.point * total, dtype=float)
         return expit(linear) if self.hazards is None else self.hazards(linear)
 
-    def predict(self, X: Matrix) -> Matrix:
+    def predict(self, X: Floats) -> Floats:
         """Return the risk by the points; NaN for a missing value."""
         made = self.risk(self.total(X))
         made[np.isnan(X).any(axis=1)] = np.nan
@@ -229,7 +229,7 @@ def _check_size(name: str, points: float) -> None:
         )
 
 
-def _of_covariate(x: Matrix, beta: float, point: float) -> tuple[IntegerScale, float]:
+def _of_covariate(x: Floats, beta: float, point: float) -> tuple[IntegerScale, float]:
     """Return the points of a covariate, and the value of which there are none."""
     low, high = float(x.min()), float(x.max())
     if beta == 0:

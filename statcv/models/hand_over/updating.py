@@ -8,13 +8,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.arguments import is_number, one_of
 from statcv.errors import ModelError
 from statcv.models.base import (
     Capabilities,
-    Matrix,
     PlainFit,
     TrainingSet,
     refuse_kind,
@@ -33,6 +31,7 @@ from statcv.models.one_predictor import (
     mean_of,
 )
 from statcv.models.spread import variances
+from statcv.numeric.arrays import Bools, Floats
 from statcv.numeric.newton import minimise
 from statcv.words import listed
 
@@ -191,7 +190,7 @@ class Updates:
     """
 
     training: TrainingSet
-    old: Matrix
+    old: Floats
     baseline: tuple[float, ...] = ()
 
     @cached_property
@@ -200,7 +199,7 @@ class Updates:
         return float(self._recalibrated[1]) if self.is_varying else np.nan
 
     @cached_property
-    def linear(self) -> Matrix:
+    def linear(self) -> Floats:
         """The linear predictor of the old model."""
         return self.training.X @ self.old
 
@@ -211,7 +210,7 @@ class Updates:
         return bool(np.ptp(self.linear) > 1e-10 * size)
 
     @cached_property
-    def varying(self) -> NDArray[np.bool_]:
+    def varying(self) -> Bools:
         """Which columns vary, so that a refit can change their coefficients."""
         found = np.ptp(self.training.X, axis=0) > 0
         found[self.training.intercept] = True
@@ -263,7 +262,7 @@ class Updates:
         return found
 
     def fit_of(
-        self, method: str, beta: Matrix, separated: bool = False, **more: float
+        self, method: str, beta: Floats, separated: bool = False, **more: float
     ) -> PlainFit:
         """Return coefficients as a fit."""
         times, chosen = self.training.kind == "survival", {"method": method, **more}
@@ -278,7 +277,7 @@ class Updates:
         return replace(fit, linear=linear)
 
     def _linear_fit(
-        self, method: str, beta: Matrix, strength: float = 0.0
+        self, method: str, beta: Floats, strength: float = 0.0
     ) -> LinearFits:
         """Return coefficients of the columns and of the old linear predictor.
 
@@ -303,7 +302,7 @@ class Updates:
         )
 
     @property
-    def _weights(self) -> Matrix:
+    def _weights(self) -> Floats:
         given = self.training.weights
         return np.ones(len(self.training.y)) if given is None else given
 
@@ -318,7 +317,7 @@ class Updates:
         return intercept_beside(kind, y, self.linear, self._weights)
 
     @cached_property
-    def _recalibrated(self) -> Matrix:
+    def _recalibrated(self) -> Floats:
         X = np.column_stack([np.ones(len(self.linear)), self.linear])
         own = replace(self.training, X=X, names=("Intercept", "slope"), centre=None)
         return fitted_values(replace(own, intercept=0))[0]
@@ -333,7 +332,7 @@ class Updates:
         return self.fit_of("refit", made, separated)
 
     @cached_property
-    def _spread(self) -> Matrix:
+    def _spread(self) -> Floats:
         """The variance of each column; 0 for the intercept, which is not shrunk."""
         made = variances(self.training.X, self.training.weights)
         made[self.training.intercept] = 0.0
@@ -365,7 +364,7 @@ class Updates:
                 best, chosen = 2 * loss + 2 * df, (change, float(one))
         return self.fit_of("shrink", self.old + chosen[0], strength=chosen[1])
 
-    def _towards(self, ridge: Matrix) -> tuple[Matrix, float]:
+    def _towards(self, ridge: Floats) -> tuple[Floats, float]:
         """Return penalised differences from the old coefficients, and their df."""
         some, training, linear = self.varying, self.training, self.linear
         X, ridge = training.X[:, some], ridge[some]
@@ -391,7 +390,7 @@ class Updates:
         return made, float(df)
 
 
-def fitted_to(training: TrainingSet, some: NDArray[np.bool_]) -> tuple[Matrix, bool]:
+def fitted_to(training: TrainingSet, some: Bools) -> tuple[Floats, bool]:
     """Return the fit by maximum likelihood to some columns, the intercept included."""
     names = tuple(np.array(training.names, dtype=object)[some])
     place = int(some[: training.intercept].sum())

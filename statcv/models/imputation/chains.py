@@ -19,12 +19,10 @@ from numpy.typing import NDArray
 
 from statcv.errors import ColumnError, DataError, suggestion
 from statcv.formula import Design
-from statcv.models.base import Matrix
+from statcv.numeric.arrays import Bools, Floats, Numbers
 
 # ---- imputation models of one column ----
 
-
-Numbers = NDArray[np.intp]
 
 DONORS = 5  # records among which predictive mean matching draws
 RIDGE = 1e-5  # share that is added to the diagonal of sums of squares
@@ -51,13 +49,13 @@ class ChainEquation:
         Which classes the training records have, if it is a factor.
     """
 
-    drawn: Matrix
-    sigma: Matrix | None = None
-    sorted: Matrix | None = None
-    donors: Matrix | None = None
+    drawn: Floats
+    sigma: Floats | None = None
+    sorted: Floats | None = None
+    donors: Floats | None = None
     present: Bools | None = None
 
-    def draw(self, rows: Matrix, batch: Numbers, u: Matrix) -> Matrix:
+    def draw(self, rows: Floats, batch: Numbers, u: Floats) -> Floats:
         """Draw values, standardised if numbers are not matched.
 
         Parameters
@@ -81,7 +79,7 @@ class ChainEquation:
             return np.asarray(eta[..., 0] + self.sigma[batch][:, None] * ndtri(u))
         return self._matched(eta[..., 0], batch, u)
 
-    def _matched(self, mean: Matrix, batch: Numbers, u: Matrix) -> Matrix:
+    def _matched(self, mean: Floats, batch: Numbers, u: Floats) -> Floats:
         """Draw among the donors whose means are nearest."""
         assert self.sorted is not None and self.donors is not None
         place = np.broadcast_to(batch[:, None], mean.shape)
@@ -105,13 +103,13 @@ class ChainEquation:
         return np.asarray(self.donors[place, picked])
 
 
-def _correlated(precision: Matrix, z: Matrix) -> Matrix:
+def _correlated(precision: Floats, z: Floats) -> Floats:
     """Return draws of the given precision from standard normal ones, (batch, p)."""
     upper = np.linalg.cholesky(precision).swapaxes(1, 2)
     return np.asarray(np.linalg.solve(upper, z[..., None])[..., 0])
 
 
-def _spread(beta: Matrix, use: Bools) -> Matrix:
+def _spread(beta: Floats, use: Bools) -> Floats:
     """Return coefficients of the used columns among those of all, (batch, d, k)."""
     made = np.zeros((len(beta), len(use), beta.shape[2]))
     made[:, use] = beta
@@ -119,13 +117,13 @@ def _spread(beta: Matrix, use: Bools) -> Matrix:
 
 
 def numeric_equation(
-    D: Matrix,
-    target: Matrix,
-    weights: Matrix,
+    D: Floats,
+    target: Floats,
+    weights: Floats,
     use: Bools,
-    z: Matrix,
-    u: Matrix,
-    matched: Matrix | None,
+    z: Floats,
+    u: Floats,
+    matched: Floats | None,
 ) -> ChainEquation:
     """Fit a column by least squares, and draw its coefficients.
 
@@ -161,7 +159,7 @@ def numeric_equation(
 
 
 def class_equation(
-    D: Matrix, codes: Matrix, levels: int, weights: Matrix, use: Bools, z: Matrix
+    D: Floats, codes: Floats, levels: int, weights: Floats, use: Bools, z: Floats
 ) -> ChainEquation:
     """Fit a logistic or multinomial regression, and draw its coefficients.
 
@@ -203,9 +201,6 @@ def class_equation(
 
 
 # ---- the columns that impute each other, as numbers and as codes ----
-
-
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,11 +265,11 @@ class Variables:
         return tuple(map(slice, ends[:-1].tolist(), ends[1:].tolist()))
 
     @cached_property
-    def values(self) -> Matrix:
+    def values(self) -> Floats:
         """The numbers and codes of all records."""
         return self.read(self.columns)
 
-    def read(self, columns: Mapping[str, Any] | pd.DataFrame) -> Matrix:
+    def read(self, columns: Mapping[str, Any] | pd.DataFrame) -> Floats:
         """Return the numbers and codes of columns, shape (rows, columns)."""
         made = []
         for own, (name, learnt) in zip(self.labels, self.columns.items(), strict=True):
@@ -285,7 +280,7 @@ class Variables:
             made.append(given if own is None else (given >= own[1]).astype(float))
         return np.column_stack(made)
 
-    def frame(self, values: Matrix, index: pd.Index[Any]) -> pd.DataFrame:
+    def frame(self, values: Floats, index: pd.Index[Any]) -> pd.DataFrame:
         """Return rows of numbers and codes as the columns that the formula reads."""
         made: dict[str, Any] = {}
         for j, (name, column) in enumerate(self.columns.items()):
@@ -329,13 +324,13 @@ class Chains:
     variables: Variables
     m: int
     iterations: int
-    counts: Matrix
-    completed: Matrix
-    traces: Matrix
+    counts: Floats
+    completed: Floats
+    traces: Floats
     equations: dict[int, ChainEquation]
 
     @cached_property
-    def usual(self) -> Matrix:
+    def usual(self) -> Floats:
         """The medians or most frequent codes in the training sets, (fits, columns)."""
         own = self.variables
         made = np.empty((len(self.counts), len(own.names)))
@@ -354,7 +349,7 @@ class Chains:
         return made
 
     @cached_property
-    def moments(self) -> tuple[Matrix, Matrix]:
+    def moments(self) -> tuple[Floats, Floats]:
         """Means and standard deviations in the training sets, (fits, columns)."""
         known, values = ~self.variables.absent, self.variables.values
         total = self.counts @ known
@@ -382,7 +377,7 @@ class Chains:
         least = max(k * (REDUCTION**2 - 1 + 1 / k), fdtri(m - 1, m * (k - 1), SURE))
         return np.asarray((between > least * within).sum(axis=1))
 
-    def code(self, j: int, values: Matrix, fit: Numbers) -> Matrix:
+    def code(self, j: int, values: Floats, fit: Numbers) -> Floats:
         """Return values, (fits, k), as the columns of an imputation model."""
         own, (centre, scale) = self.variables.labels[j], self.moments
         if own is None:
@@ -390,15 +385,15 @@ class Chains:
         return np.asarray(values[..., None] == np.arange(1, len(own)), dtype=float)
 
     def decode(
-        self, j: int, made: ChainEquation, drawn: Matrix, fit: Numbers
-    ) -> Matrix:
+        self, j: int, made: ChainEquation, drawn: Floats, fit: Numbers
+    ) -> Floats:
         """Return what a model drew, (fits, k), as values."""
         if made.sigma is None:
             return drawn
         centre, scale = self.moments
         return drawn * scale[fit, j, None] + centre[fit, j, None]
 
-    def fill(self, fit: Numbers, values: Matrix, absent: Bools, u: Matrix) -> Matrix:
+    def fill(self, fit: Numbers, values: Floats, absent: Bools, u: Floats) -> Floats:
         """Impute records without their outcome, shape (k, m, columns).
 
         Parameters
@@ -427,7 +422,7 @@ class Chains:
                 D[rows, :, places[j]] = self.code(j, made[rows, :, j], fit[rows])
         return made
 
-    def check(self, outcome: Matrix, normal: Sequence[str]) -> None:
+    def check(self, outcome: Floats, normal: Sequence[str]) -> None:
         """Refuse columns that chained equations cannot impute."""
         own = self.variables
         for name in set(normal) - set(own.names):
@@ -455,7 +450,7 @@ class Chains:
 
 def run_chains(
     chains: Chains,
-    outcome: Matrix,
+    outcome: Floats,
     streams: Streams,
     normal: Sequence[str],
     every: bool,
@@ -487,7 +482,7 @@ def run_chains(
     D[..., 0], D[..., width:] = 1.0, outcome[:, None]
     flat, whole = D.reshape(fits * m, n, -1), np.arange(fits)
 
-    def draw(kind: str, width: int) -> Matrix:
+    def draw(kind: str, width: int) -> Floats:
         """Draw random numbers for each fit by its own stream."""
         return np.concatenate([getattr(one, kind)((m, width)) for one in streams])
 
@@ -495,7 +490,7 @@ def run_chains(
         made = chains.code(j, V[:, :, rows, j].reshape(fits, -1), whole)
         D[:, :, rows, own.places[j]] = made.reshape(fits, m, len(rows), -1)
 
-    def equation(j: int, counted: Matrix, with_outcome: bool) -> ChainEquation:
+    def equation(j: int, counted: Floats, with_outcome: bool) -> ChainEquation:
         use = np.ones(D.shape[3], dtype=bool)
         use[own.places[j]] = False
         use[width:] &= with_outcome

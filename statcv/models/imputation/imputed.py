@@ -17,14 +17,9 @@ from numpy.typing import NDArray
 from statcv.arguments import check_whole, one_of
 from statcv.errors import ArgumentTypeError, ModelError
 from statcv.formula import Design
-from statcv.models.base import Capabilities, Fit, Matrix, Model, PlainFit, TrainingSet
-from statcv.models.imputation.chains import (
-    Bools,
-    Chains,
-    Numbers,
-    Variables,
-    run_chains,
-)
+from statcv.models.base import Capabilities, Fit, Model, PlainFit, TrainingSet
+from statcv.models.imputation.chains import Chains, Variables, run_chains
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.numeric.survival import events_of, times_of
 from statcv.tables import Constructed
 from statcv.words import plural
@@ -237,7 +232,7 @@ class Completed:
     design: Design
     imputer: Imputer
     chains: Chains
-    values: Matrix
+    values: Floats
     first: int = 0
 
     @classmethod
@@ -245,7 +240,7 @@ class Completed:
         cls,
         imputer: Imputer,
         design: Design,
-        counts: Matrix,
+        counts: Floats,
         seeds: NDArray[np.int64],
         first: int = 0,
         every: bool = False,
@@ -300,7 +295,7 @@ class Completed:
         lacking = own.incomplete if self.imputer.indicators else []
         return (*names, *(f"{own.names[j]} missing" for j in lacking))
 
-    def beside(self, X: Matrix, absent: Bools) -> Matrix:
+    def beside(self, X: Floats, absent: Bools) -> Floats:
         """Return a matrix with indicators of what is missing, if they are used."""
         if not self.imputer.indicators:
             return X
@@ -318,11 +313,11 @@ class CompletedMatrices:
     """
 
     made: Completed
-    values: Matrix
+    values: Floats
     _last: dict[int, Any] = field(default_factory=dict)
 
     @cached_property
-    def _cells(self) -> Matrix:
+    def _cells(self) -> Floats:
         """The rows of incomplete records in all fits, unless terms learn."""
         fits, rows, columns = self.values.shape
         own, index = self.made.chains.variables, pd.RangeIndex(fits * rows)
@@ -349,7 +344,7 @@ class CompletedMatrices:
             self._last[fit] = self.made.design.terms.learn_frame(training)
         return self._last[fit]
 
-    def matrix(self, fit: int, rows: Numbers) -> Matrix:
+    def matrix(self, fit: int, rows: Numbers) -> Floats:
         """Return the matrix of records, as completed and learnt in a fit."""
         variables, terms = self.made.chains.variables, self.made.design.terms
         place = variables.place[rows]
@@ -361,7 +356,7 @@ class CompletedMatrices:
         return self.made.beside(X, variables.absent[rows])
 
 
-def outcome_in(design: Design, counts: Matrix) -> Matrix:
+def outcome_in(design: Design, counts: Floats) -> Floats:
     """Return the outcome as imputation models use it, 0 outside the training sets.
 
     Classes are indicators, numbers are standardised, and times are the event and the
@@ -414,7 +409,7 @@ class ImputedFits:
             self.fits[0].probabilities,
         )
 
-    def __call__(self, X: Matrix) -> Matrix:
+    def __call__(self, X: Floats) -> Floats:
         """Predict the records of the fits, without their outcomes."""
         design = self.made.design
         if X is not design.matrix:
@@ -426,7 +421,7 @@ class ImputedFits:
         lacking = plural(int(absent.any(axis=1).sum()), "record")
         return f"; missing values of {lacking} were {self.made.imputer.told}"
 
-    def predict(self, frame: pd.DataFrame, absent: Bools) -> Matrix:
+    def predict(self, frame: pd.DataFrame, absent: Bools) -> Floats:
         """Predict rows of prepared columns, whose missing values are imputed.
 
         The random numbers are the same for all rows, so that the prediction of a row

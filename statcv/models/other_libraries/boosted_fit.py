@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.errors import ModelError, needed
-from statcv.models.base import Matrix, TrainingSet, without_column
+from statcv.models.base import TrainingSet, without_column
 from statcv.models.cox import ProportionalHazards
+from statcv.numeric.arrays import Bools, Floats
 from statcv.numeric.logistic import expit
 from statcv.numeric.survival import risk_of
 from statcv.tables import Printed
@@ -38,7 +38,7 @@ class AcceleratedTimes:
     distribution: str
     scale: float
 
-    def __call__(self, mean: Matrix) -> Matrix:
+    def __call__(self, mean: Floats) -> Floats:
         """Return minus the mean logarithm of the time, and risks: (m, 1 + horizons)."""
         from scipy.special import ndtr
 
@@ -86,7 +86,7 @@ class BoostedFit(Printed):
     of_lines: bool
     probabilities: bool
     chosen: dict[str, Any] | None
-    curves: dict[str, Matrix] | None
+    curves: dict[str, Floats] | None
     converged: bool = True
     separated: bool = False
     linear: None = None
@@ -104,13 +104,13 @@ class BoostedFit(Printed):
         values = dict(zip(names, learnt["weight"], strict=True))
         return {"Intercept": learnt["bias"][0], **values}
 
-    def predict(self, X: Matrix) -> Matrix:
+    def predict(self, X: Floats) -> Floats:
         """Return probabilities, means, or scores; of times, scores and risks."""
         if self.of_times is not None:
             return self.of_times(self.scores(X, margin=True))
         return self.scores(X)
 
-    def scores(self, X: Matrix, margin: bool = False) -> Matrix:
+    def scores(self, X: Floats, margin: bool = False) -> Floats:
         """Return what the booster predicts; its sum if ``margin``."""
         X = without_column(X, self.intercept)
         # a booster of lines predicts by all rounds, and from XGBoost's matrix only
@@ -128,7 +128,7 @@ class BoostedFit(Printed):
         return predicted[:, 0] if predicted.shape[1:] == (1,) else predicted
 
 
-def rows_of(training: TrainingSet, some: NDArray[np.bool_]) -> TrainingSet:
+def rows_of(training: TrainingSet, some: Bools) -> TrainingSet:
     """Return some of the training records."""
     weights = None if training.weights is None else training.weights[some]
     return replace(training, X=training.X[some], y=training.y[some], weights=weights)
@@ -160,7 +160,7 @@ def plain_errors() -> Iterator[None]:
         raise ModelError(f"XGBoost: {PLACE.sub('', said)}") from error
 
 
-def curves_of(log: Mapping[str, Any]) -> dict[str, Matrix]:
+def curves_of(log: Mapping[str, Any]) -> dict[str, Floats]:
     """Return the values of metrics after every round, shape (rounds, 2) for each."""
     inside, outside = log["training"], log["held_out"]
     return {name: np.column_stack([inside[name], outside[name]]) for name in inside}

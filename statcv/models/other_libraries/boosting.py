@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.arguments import MAX_SEED, check_whole
 from statcv.errors import ModelError, suggestion
@@ -23,6 +22,7 @@ from statcv.models.other_libraries.boosted_fit import (
     without_functions,
     xgboost_module,
 )
+from statcv.numeric.arrays import Bools
 from statcv.numeric.survival import events_of, times_of
 from statcv.words import stored_rows
 
@@ -85,7 +85,7 @@ def check_together(parameters: Mapping[str, Any]) -> None:
 # ---- early stopping ----
 
 
-def set_aside(training: TrainingSet, share: float) -> NDArray[np.bool_]:
+def set_aside(training: TrainingSet, share: float) -> Bools:
     """Draw about the given share of the records of each class, by the seed.
 
     Records of equal ``strata`` are drawn together, with the class that most of them

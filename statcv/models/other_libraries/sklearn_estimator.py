@@ -13,7 +13,6 @@ from statcv.errors import ModelError, PrecisionWarning, warn
 from statcv.metrics.classification.classwise import without_noise
 from statcv.models.base import (
     Capabilities,
-    Matrix,
     TrainingSet,
     refuse_kind,
     refuse_no_predictors,
@@ -23,6 +22,7 @@ from statcv.models.cox import ProportionalHazards
 from statcv.models.linear_fits import LinearFits
 from statcv.models.other_libraries import sklearn_traits as traits
 from statcv.models.other_libraries.thread_warnings import passed_on
+from statcv.numeric.arrays import Floats
 from statcv.numeric.survival import events_of, times_of
 from statcv.tables import Printed
 from statcv.words import plural
@@ -209,7 +209,7 @@ class SklearnFit(Printed):
         """False for a classifier that has a decision function alone."""
         return not self.classifies or hasattr(self.estimator, "predict_proba")
 
-    def predict(self, X: Matrix) -> Matrix:
+    def predict(self, X: Floats) -> Floats:
         """Return probabilities, decision values, means, or scores and risks."""
         X = without_column(X, self.training.intercept)
         if self.training.kind == "survival":
@@ -239,10 +239,10 @@ class SklearnFit(Printed):
         eta = log_hazards(self.estimator, training.without_intercept)
         return ProportionalHazards.of(training, eta)
 
-    def _asked(self, method: str, X: Matrix) -> Any:
+    def _asked(self, method: str, X: Floats) -> Any:
         return passed_on(getattr(self.estimator, method), X)
 
-    def _probable(self, given: Matrix) -> Matrix:
+    def _probable(self, given: Floats) -> Floats:
         """Return the probabilities without rounding noise; refuse other numbers."""
         kept, noisy, bad = without_noise(given)
         name = f"the predict_proba of {type(self.estimator).__name__}"
@@ -260,7 +260,7 @@ class SklearnFit(Printed):
             )
         return kept
 
-    def decide(self, X: Matrix) -> Matrix | None:
+    def decide(self, X: Floats) -> Floats | None:
         """Return the classes of the estimator's ``predict``, as 0 and 1.
 
         Raises
@@ -318,12 +318,12 @@ def fits_hazards(estimator: Any) -> bool:
     return boosted and inner.get_params()["objective"] == "survival:cox"
 
 
-def log_hazards(estimator: Any, X: Matrix) -> Matrix:
+def log_hazards(estimator: Any, X: Floats) -> Floats:
     """Return the logarithms of relative hazards by XGBoost's estimator, (m,)."""
     return predicted_times(estimator, X, (), output_margin=True)[:, 0]
 
 
-def event_times(y: Matrix) -> NDArray[Any]:
+def event_times(y: Floats) -> NDArray[Any]:
     """Return signed times as an array of (event, time)."""
     made = np.empty(len(y), dtype=EVENT_TIME)
     made["event"], made["time"] = events_of(y), times_of(y)
@@ -331,8 +331,8 @@ def event_times(y: Matrix) -> NDArray[Any]:
 
 
 def predicted_times(
-    estimator: Any, X: Matrix, horizons: tuple[float, ...], **more: Any
-) -> Matrix:
+    estimator: Any, X: Floats, horizons: tuple[float, ...], **more: Any
+) -> Floats:
     """Return the score of an estimator and its risks, shape (m, 1 + horizons).
 
     Parameters
@@ -383,7 +383,7 @@ def predicted_times(
     return np.hstack([score, risks])
 
 
-def _risks_of(curve: Any, horizons: tuple[float, ...], name: str) -> Matrix:
+def _risks_of(curve: Any, horizons: tuple[float, ...], name: str) -> Floats:
     """Return 1 minus a survival function, which keeps its last value, at horizons."""
     if hasattr(curve, "x") and hasattr(curve, "y"):  # a step function, 1 at first
         steps = getattr(curve, "a", 1.0) * np.asarray(curve.y) + getattr(curve, "b", 0)

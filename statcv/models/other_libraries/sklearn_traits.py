@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ModelError
-from statcv.models.base import Matrix, TrainingSet
+from statcv.models.base import TrainingSet
 from statcv.models.likelihood import Bernoulli, Gaussian, Likelihood
 from statcv.models.linear_fits import LinearFits
 from statcv.models.other_libraries.boosted_fit import has_plain_trees, without_functions
 from statcv.models.other_libraries.thread_warnings import collected, show
+from statcv.numeric.arrays import Floats
 
 # classes of scikit-learn from which estimators that predict by neighbours derive
 NEAR = {"KNeighborsMixin", "RadiusNeighborsMixin"}
@@ -56,7 +57,7 @@ def text_of(estimator: Any) -> str:
     return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(repr(estimator).split()))
 
 
-def converges(fit: Any, X: Matrix, y: NDArray[Any]) -> bool:
+def converges(fit: Any, X: Floats, y: NDArray[Any]) -> bool:
     """Fit, and return whether it converged; pass all other warnings on."""
     from sklearn.exceptions import ConvergenceWarning
 
@@ -272,7 +273,7 @@ def _ridge(model: Any) -> float:
     return 0.0 if none else 1.0 / float(model.C)
 
 
-def _affine(estimator: Any, columns: int) -> tuple[Matrix, Matrix, Matrix | None]:
+def _affine(estimator: Any, columns: int) -> tuple[Floats, Floats, Floats | None]:
     """Return shift and scale of each column, and what replaces a missing value."""
     before = steps_of(estimator)[:-1]
     steps = [step for step in before if step not in (None, "passthrough")]
@@ -291,7 +292,7 @@ def _affine(estimator: Any, columns: int) -> tuple[Matrix, Matrix, Matrix | None
     return offset, scale, filled
 
 
-def _class_weights(model: Any, training: TrainingSet) -> Matrix | None:
+def _class_weights(model: Any, training: TrainingSet) -> Floats | None:
     """Return the factor of each class in the likelihood, shape (classes,)."""
     wanted = getattr(model, "class_weight", None)
     if wanted is None:
@@ -302,7 +303,7 @@ def _class_weights(model: Any, training: TrainingSet) -> Matrix | None:
     return balanced_weights(training)
 
 
-def balanced_weights(training: TrainingSet) -> Matrix:
+def balanced_weights(training: TrainingSet) -> Floats:
     """Return the factor of each class with ``class_weight="balanced"``, (classes,).
 
     Since version 1.6 or so scikit-learn counts a record by its weight.

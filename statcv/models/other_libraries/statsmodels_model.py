@@ -17,7 +17,6 @@ from statcv.errors import ArgumentTypeError, ModelError
 from statcv.formula import quoted
 from statcv.models.base import (
     Capabilities,
-    Matrix,
     PlainFit,
     TrainingSet,
     refuse_kind,
@@ -40,6 +39,7 @@ from statcv.models.logit import Logit
 from statcv.models.offsets import fixed, with_offsets, without_offsets
 from statcv.models.ordered import ProportionalOdds
 from statcv.models.other_libraries.thread_warnings import collected
+from statcv.numeric.arrays import Floats
 
 # These take one value per row, which must be subset to each training set.
 _ROWWISE = (
@@ -232,7 +232,7 @@ class Statsmodels:
             linear=self._linear(parameters, training),
         )
 
-    def _linear(self, parameters: Matrix, training: TrainingSet) -> LinearFits | None:
+    def _linear(self, parameters: Floats, training: TrainingSet) -> LinearFits | None:
         """Return the linear predictor, if that is all that the parameters describe."""
         known = self._likelihood() is not None
         if not known or len(parameters) != training.X.shape[1]:
@@ -298,8 +298,8 @@ def _refuse_rowwise(keywords: Mapping[str, Any]) -> None:
 
 
 def _predict(
-    result: Any, training: TrainingSet, omitted: int | None, X: Matrix
-) -> Matrix:
+    result: Any, training: TrainingSet, omitted: int | None, X: Floats
+) -> Floats:
     if training.offsets:
         rows = without_offsets(replace(training, X=X), 0.0)
         return np.asarray(result.predict(rows.X, offset=rows.offset), dtype=float)

@@ -12,14 +12,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from statcv.models.base import Matrix
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.fits import FoldFits
 from statcv.models.families import TwoClasses
 from statcv.models.selection.terms import droppable, members
-from statcv.models.selection.training import Numbers, Sets
+from statcv.models.selection.training import Sets
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.numeric.inverses import solve_well
 from statcv.numeric.logistic import expit
 from statcv.numeric.newton import minimise
@@ -29,11 +28,11 @@ SETTLED = 1e-7  # gain in log-likelihood of a step after which there is none to 
 TIED = 1e-6  # difference of criteria that rounding makes
 
 Pairs = list[tuple[int, int]]  # a training set and a set of terms each
-Near = tuple[Numbers, Matrix]  # places of coefficients, and their values
+Near = tuple[Numbers, Floats]  # places of coefficients, and their values
 NOWHERE: Near = np.zeros(0, dtype=np.intp), np.zeros(0)
 
 
-def chosen_sets(sets: Sets) -> tuple[list[int], Matrix]:
+def chosen_sets(sets: Sets) -> tuple[list[int], Floats]:
     """Return the set of terms that each training set chooses, and coefficients near."""
     sets.check_size()
     direction, start = sets.rule.direction, sets.zeros()
@@ -100,8 +99,8 @@ def fitted_sets(sets: Sets) -> Iterator[tuple[Numbers, Numbers, FoldFits]]:
 
 
 def _best(
-    sets: Sets, pairs: Pairs, found: list[int], start: Matrix, least: Matrix
-) -> tuple[Matrix, list[Near]]:
+    sets: Sets, pairs: Pairs, found: list[int], start: Floats, least: Floats
+) -> tuple[Floats, list[Near]]:
     """Return criterion and coefficients of pairs, infinite for what is not the best."""
     folds = np.array([fold for fold, _ in pairs], dtype=np.intp)
     bounds = least_criteria(sets, pairs, found, start)
@@ -121,7 +120,7 @@ def _best(
     return values, betas
 
 
-def _criteria(sets: Sets, pairs: Pairs, start: Matrix) -> tuple[Matrix, list[Near]]:
+def _criteria(sets: Sets, pairs: Pairs, start: Floats) -> tuple[Floats, list[Near]]:
     """Return the criterion, and coefficients to start from, of each pair."""
     made, betas = np.empty(len(pairs)), [NOWHERE] * len(pairs)
     for some, place, beta, loss, _ in _solutions(sets, pairs, start):
@@ -134,8 +133,8 @@ def _criteria(sets: Sets, pairs: Pairs, start: Matrix) -> tuple[Matrix, list[Nea
 
 
 def _solutions(
-    sets: Sets, pairs: Pairs, start: Matrix
-) -> Iterator[tuple[Numbers, Numbers, Matrix, Matrix, Any]]:
+    sets: Sets, pairs: Pairs, start: Floats
+) -> Iterator[tuple[Numbers, Numbers, Floats, Floats, Any]]:
     """Fit pairs side by side, from coefficients near and else from 0.
 
     Yields
@@ -180,9 +179,7 @@ def _batches(sets: Sets, pairs: Pairs) -> Iterator[tuple[Numbers, Numbers, Any]]
             yield some[own], place[own, -problem.size[1] :], problem
 
 
-def _newton(
-    problem: Any, beta: Matrix, gaussian: bool
-) -> tuple[Matrix, NDArray[np.bool_]]:
+def _newton(problem: Any, beta: Floats, gaussian: bool) -> tuple[Floats, Bools]:
     """Move coefficients in place; return the losses, and which fits have settled."""
     live, part, done = np.arange(len(beta)), problem, np.zeros(len(beta), dtype=bool)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -211,7 +208,7 @@ ROUNDING = 1e-5  # more than the error of a deviance, and of its bound
 LOWEST = -1e99  # in place of minus infinity, whose product with 0 is undefined
 
 
-def least_criteria(sets: Sets, pairs: Pairs, found: list[int], start: Matrix) -> Matrix:
+def least_criteria(sets: Sets, pairs: Pairs, found: list[int], start: Floats) -> Floats:
     """Return what the criterion of each pair is at least, minus infinity if unknown.
 
     Without a term the deviance of no fit is below twice the entropy of any means whose
@@ -259,10 +256,10 @@ def _least_losses(
     sets: Sets,
     folds: Numbers,
     found: list[int],
-    start: Matrix,
+    start: Floats,
     of: Numbers,
     lost: list[list[int]],
-) -> Matrix:
+) -> Floats:
     """Return the least deviance without some columns, each in the fit of a fold.
 
     It is minus infinity if the fit has not converged, and very low where means are not
@@ -365,7 +362,7 @@ def _without(sets: Sets, start: int, some: Numbers) -> list[int]:
     return found
 
 
-def _quadratics(sets: Sets, chosen: int, some: Numbers) -> tuple[Matrix, Matrix]:
+def _quadratics(sets: Sets, chosen: int, some: Numbers) -> tuple[Floats, Floats]:
     """Return the coefficients of a set in some training sets, and their information.
 
     That on coefficients that a training set lacks is 1. Training sets that the set

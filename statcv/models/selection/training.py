@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import ModelError
 from statcv.formula import Learnt
-from statcv.models.base import Matrix, Model, TrainingSet
+from statcv.models.base import Model, TrainingSet
 from statcv.models.batched.blocks import Block
 from statcv.models.batched.cox import free_columns, problems
 from statcv.models.batched.cumulative import CumulativeOdds
@@ -28,12 +28,12 @@ from statcv.models.likelihood import CumulativeLogit, Gaussian, LogLinear
 from statcv.models.linear import Linear
 from statcv.models.logit import mean_of
 from statcv.models.selection.terms import addable, droppable, members
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.numeric.newton import minimise
 
 if TYPE_CHECKING:
     from statcv.models.selection.rules import Selection
 
-Numbers = NDArray[np.intp]
 DEPENDENT = 1e-10  # length of a column of length 1 beside others, if they determine it
 PERFECT = 1e-20  # share of the sum of squares that rounding leaves of a perfect fit
 
@@ -60,7 +60,7 @@ class Sets:
     folds: Folds
     forced: int
     _places: dict[int, Numbers] = field(default_factory=dict)
-    apart: NDArray[np.bool_] = field(init=False)
+    apart: Bools = field(init=False)
     _moves: dict[tuple[int, int], list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -186,7 +186,7 @@ class Sets:
         return family_of(replace(self.records, kind=kind), none)
 
     def objectives(
-        self, rows: Matrix, folds: Numbers, idle: NDArray[np.bool_]
+        self, rows: Floats, folds: Numbers, idle: Bools
     ) -> Iterator[tuple[Numbers, Any]]:
         """Yield training sets, as places in ``folds``, and minus their log-likelihoods.
 
@@ -216,12 +216,12 @@ class Sets:
         block, strengths = Block.of_counts(weights), np.tile(ridge, self.free)
         yield every, kind(Problem(X, None, family, block, None, strengths[:, None]))
 
-    def zeros(self) -> Matrix:
+    def zeros(self) -> Floats:
         """Return coefficients of all columns and one of zeros, all of them 0."""
         width = self.records.X.shape[1] + 1
         return np.zeros((len(self), self.cuts + self.free * width))
 
-    def moderate(self, problem: Any, beta: Matrix) -> NDArray[np.bool_]:
+    def moderate(self, problem: Any, beta: Floats) -> Bools:
         """Return which fits are not separated for sure."""
         eta = problem.linear(beta)
         if self.is_survival or self.is_ordered:
@@ -229,7 +229,7 @@ class Sets:
         family = problem.problem.family
         return np.asarray(family.spread(eta).max(axis=1) < family.moderate)
 
-    def theta(self, beta: Matrix) -> Matrix:
+    def theta(self, beta: Floats) -> Floats:
         """Return theta of each training set, by coefficients of all columns."""
         every, columns = np.arange(len(self)), np.arange(self.records.X.shape[1])
         rows, _, idle = self.side_by_side(every, [columns] * len(self))
@@ -238,7 +238,7 @@ class Sets:
         with np.errstate(divide="ignore"):
             return np.asarray(1 / family.dispersion[:, 0, 0])
 
-    def deviance(self, loss: Matrix, folds: Numbers) -> Matrix:
+    def deviance(self, loss: Floats, folds: Numbers) -> Floats:
         """Return minus twice the log-likelihood, as R's ``extractAIC`` has it."""
         if not self.is_gaussian:
             return 2 * loss
@@ -246,7 +246,7 @@ class Sets:
         return np.asarray(self.count[folds] * np.log(squares / self.count[folds]))
 
     @cached_property
-    def spread(self) -> Matrix:
+    def spread(self) -> Floats:
         """The sum of squares of the outcome about its mean, in each training set."""
         y, W = self.outcome(np.arange(len(self))), self.weights
         mean = (W * y).sum(axis=1) / W.sum(axis=1)
@@ -255,19 +255,19 @@ class Sets:
     # ---- the training sets ----
 
     @cached_property
-    def matrices(self) -> Matrix | None:
+    def matrices(self) -> Floats | None:
         """The matrix of each training set, shape (m, n, p); None if they share one."""
         if not isinstance(self.folds.matrices, Learnt):
             return None
         return self.folds.matrices.matrices(np.arange(len(self)))
 
     @cached_property
-    def weights(self) -> Matrix:
+    def weights(self) -> Floats:
         """The weights of the records, shape (folds, n)."""
         return self.folds.weights_in(self.records, np.arange(len(self)))
 
     @cached_property
-    def count(self) -> Matrix:
+    def count(self) -> Floats:
         """The number of training records, with repetitions but not weights.
 
         Of times to an event those with an event are counted, as R's ``BIC`` does.
@@ -311,7 +311,7 @@ class Sets:
         triangle = np.linalg.qr(self._rows(fold)[:, columns], mode="r")
         return np.asarray(columns[np.abs(np.diag(triangle)) > DEPENDENT])
 
-    def _rows(self, fold: int) -> Matrix:
+    def _rows(self, fold: int) -> Floats:
         """Return the matrix of a training set, in units of its columns."""
         used = self.weights[fold] > 0
         X = self.records.X if self.matrices is None else self.matrices[fold]
@@ -348,7 +348,7 @@ class Sets:
         best = np.argsort(-share, axis=1, kind="stable")[:, :screen]
         return [self.forced | sum(1 << free[i] for i in own) for own in best.tolist()]
 
-    def scores(self, X: Matrix) -> Iterator[tuple[Matrix, Matrix]]:
+    def scores(self, X: Floats) -> Iterator[tuple[Floats, Floats]]:
         """Yield the scores of columns in the model of no term, (folds, q), and a size.
 
         Those of several classes are of one class after the other, and its weight.
@@ -395,14 +395,14 @@ class Sets:
             )
 
     @cached_property
-    def price(self) -> Matrix:
+    def price(self) -> Floats:
         """The penalty of the criterion for each parameter."""
         if self.rule.by == "bic":
             return np.log(self.count)
         return np.full(len(self), 2.0)
 
     @cached_property
-    def padded(self) -> Matrix:
+    def padded(self) -> Floats:
         """The columns of the matrices, (folds or 1, p + 1, n), and one of zeros."""
         every = self.records.X[None] if self.matrices is None else self.matrices
         columns = np.zeros((len(every), every.shape[2] + 1, every.shape[1]))
@@ -413,7 +413,7 @@ class Sets:
 
     def side_by_side(
         self, folds: Numbers, columns: list[Numbers]
-    ) -> tuple[Matrix, Numbers, NDArray[np.bool_]]:
+    ) -> tuple[Floats, Numbers, Bools]:
         """Return columns of each fold as rows, and zeros up to their largest number.
 
         With them are the places of their coefficients among those of all columns and
@@ -432,7 +432,7 @@ class Sets:
         return self.padded[at[:, None], place], self.layout(place, width), idle
 
 
-def mean_by(model: Model, kind: str) -> Callable[[Matrix], Matrix]:
+def mean_by(model: Model, kind: str) -> Callable[[Floats], Floats]:
     """Return the function from linear predictors to predictions."""
     likelihood = model.capabilities.likelihood
     if isinstance(likelihood, LogLinear):
@@ -446,7 +446,7 @@ def mean_by(model: Model, kind: str) -> Callable[[Matrix], Matrix]:
 
 
 def partial_likelihoods(
-    sets: Sets, some: Numbers, X: Matrix
+    sets: Sets, some: Numbers, X: Floats
 ) -> Iterator[tuple[Numbers, PartialLikelihoods]]:
     """Yield training sets of one outcome, as places in ``some``, and their likelihoods.
 
@@ -465,7 +465,7 @@ def partial_likelihoods(
         yield places, problem
 
 
-def baselines(sets: Sets, beta: Matrix) -> tuple[Matrix, Matrix]:
+def baselines(sets: Sets, beta: Floats) -> tuple[Floats, Floats]:
     """Return the constants and baselines of `CoxFits`, of coefficients (folds, p)."""
     every, centre = np.arange(len(sets)), sets.records.centre
     X = sets.records.X if sets.matrices is None else sets.matrices

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from statcv.arguments import fit_seeds
 from statcv.folds import FoldPlan, Ragged
 from statcv.models import TrainingSet
-from statcv.models.base import Matrix
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.new_levels import Numbers
 from statcv.models.tuning.inner import InnerScheme
 from statcv.models.weights import with_given_weights
+from statcv.numeric.arrays import Bools, Floats, Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +44,11 @@ class Nested:
     folds: Folds
     first: Numbers
     repeat: Numbers
-    baseline: Matrix
+    baseline: Floats
     fit: Numbers
     row: Numbers
     place: Numbers
-    held: NDArray[np.bool_]
+    held: Bools
     y: NDArray[Any]
 
     @property
@@ -126,7 +125,7 @@ def nest(
     )
 
 
-def _lists(plan: FoldPlan, dropped: bool) -> tuple[Numbers, Numbers, NDArray[np.bool_]]:
+def _lists(plan: FoldPlan, dropped: bool) -> tuple[Numbers, Numbers, Bools]:
     """Return fit and record of all predictions, and whether it is held out."""
     fit, place = plan.tests.owners, plan.tests.values
     held = np.ones(len(fit), dtype=bool)
@@ -177,7 +176,7 @@ def _weights(
     owner: Numbers,
     records: TrainingSet,
     folds: Folds,
-) -> Callable[[Numbers], Matrix] | None:
+) -> Callable[[Numbers], Floats] | None:
     """Return the weights of inner fits besides those of the records, if any."""
     scaled = records.weights is not None and plans[0].rebalance is not None
     if folds.weights is None and plans[0].weighting is None and not scaled:
@@ -188,7 +187,7 @@ def _weights(
     ]
     outer, n = folds.weights, len(records.X)
 
-    def weights(fits: Numbers) -> Matrix:
+    def weights(fits: Numbers) -> Floats:
         ones = np.ones((len(fits), n))
         made = ones if outer is None else np.array(outer(owner[fits]))
         for place, fit in enumerate(fits.tolist()):

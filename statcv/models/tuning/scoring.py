@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.errors import MetricError
 from statcv.folds import SCHEMES
 from statcv.metrics import Metric, ranked_higher
-from statcv.models.base import Matrix
-from statcv.models.batched.new_levels import Numbers
 from statcv.models.tuning.inner import InnerScheme
 from statcv.models.tuning.nested import Nested
+from statcv.numeric.arrays import Floats, Numbers
 
 EQUAL = 1e-9  # scores that differ by a smaller share count as equal
 
@@ -67,8 +65,8 @@ class Scorer:
     errors: bool
 
     def score(
-        self, predicted: Matrix, probabilities: bool = True
-    ) -> tuple[Matrix, Matrix]:
+        self, predicted: Floats, probabilities: bool = True
+    ) -> tuple[Floats, Floats]:
         """Return the metric in each training set, and its standard error.
 
         The standard error is that of a mean over records, or over inner folds if the
@@ -102,7 +100,7 @@ class Scorer:
             found[1, one] = _error(folds)
         return found[0], found[1]
 
-    def _casewise(self, read: Matrix) -> tuple[Matrix, Matrix]:
+    def _casewise(self, read: Floats) -> tuple[Floats, Floats]:
         assert self.metric.casewise is not None
         losses = self.metric.casewise(self.nested.y, read)
         place, owner, times = self._records
@@ -124,7 +122,7 @@ class Scorer:
         )
         return place, cells // size, times
 
-    def _by_fold(self, read: Matrix) -> Matrix:
+    def _by_fold(self, read: Floats) -> Floats:
         """Return the metric in each inner fold."""
         nested, folds = self.nested, int(self.nested.first[-1])
         of_groups = self.metric.by_group
@@ -132,7 +130,7 @@ class Scorer:
             return of_groups(nested.y, read, nested.fit, folds)
         return self._values(read, np.arange(len(nested.fit)), nested.fit)
 
-    def _values(self, read: Matrix, where: Numbers, group: Numbers) -> Matrix:
+    def _values(self, read: Floats, where: Numbers, group: Numbers) -> Floats:
         """Return the metric in each group of the predictions of a training set."""
         values = []
         for number in np.unique(group):
@@ -146,7 +144,7 @@ class Scorer:
             values.append(np.nan if undefined else self.metric(y, read[own], baseline))
         return np.array(values, dtype=float)
 
-    def _paired(self, read: Matrix) -> tuple[Matrix, Matrix]:
+    def _paired(self, read: Floats) -> tuple[Floats, Floats]:
         positive, negative = self._pairs
         won = ranked_higher(read[positive], read[negative])
         fit = self.nested.fit[positive]
@@ -182,7 +180,7 @@ class Scorer:
         return np.concatenate(positive), np.concatenate(negative)
 
 
-def _error(values: Matrix) -> float:
+def _error(values: Floats) -> float:
     defined = values[~np.isnan(values)]
     # a single fold shows no variation between folds
     if len(defined) < 2:
@@ -190,7 +188,7 @@ def _error(values: Matrix) -> float:
     return float(defined.std(ddof=1) / np.sqrt(len(defined)))
 
 
-def choose(scores: Matrix, errors: Matrix, metric: Metric, rule: str) -> Numbers:
+def choose(scores: Floats, errors: Floats, metric: Metric, rule: str) -> Numbers:
     """Return which candidate is chosen in each training set.
 
     Parameters
@@ -218,7 +216,7 @@ def choose(scores: Matrix, errors: Matrix, metric: Metric, rule: str) -> Numbers
     losses = -scores if metric.greater_is_better else scores
     losses = np.where(np.isnan(losses), np.inf, losses)
     best = losses.argmin(axis=0)
-    sets: NDArray[np.intp] = np.arange(scores.shape[1])
+    sets: Numbers = np.arange(scores.shape[1])
     least = losses[best, sets]
     if np.isinf(least).any():
         raise MetricError(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from statcv.errors import FitError, StatcvError, TuningWarning, warn
 from statcv.metrics import Metric
 from statcv.models import Fit, Logit, Model, TrainingSet
-from statcv.models.base import Capabilities, Matrix, WrappedFit
+from statcv.models.base import Capabilities, WrappedFit
 from statcv.models.batched.fits import (
     FittedFolds,
     fit_all_folds,
@@ -23,7 +23,6 @@ from statcv.models.batched.fits import (
     with_new_levels,
 )
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.new_levels import Numbers
 from statcv.models.elastic_net import elastic_path
 from statcv.models.linear_fits import joined_fits
 from statcv.models.tuning.grid import (
@@ -37,6 +36,7 @@ from statcv.models.tuning.grid import (
 from statcv.models.tuning.inner import InnerScheme
 from statcv.models.tuning.nested import Nested, nest
 from statcv.models.tuning.scoring import Scorer, choose, way_of
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.tables import Printed, Said
 
 # ---- the tuned model ----
@@ -142,7 +142,7 @@ class Tuned:
 
     def _choose(
         self, records: TrainingSet, folds: Folds, alone: bool
-    ) -> tuple[Numbers, Matrix, Matrix] | None:
+    ) -> tuple[Numbers, Floats, Floats] | None:
         """Return which candidate is best in each training set, scores and errors.
 
         Scores have the shape (candidates, sets). None if inner fits must be made one by
@@ -195,7 +195,7 @@ class Tuned:
             parts.append((fits, fitted))
         return parts[0][1] if len(parts) == 1 else _joined(parts)
 
-    def _columns(self, best: Numbers, score: Matrix) -> dict[str, NDArray[Any]]:
+    def _columns(self, best: Numbers, score: Floats) -> dict[str, NDArray[Any]]:
         tried = [plain(candidate.values) for candidate in self.candidates]
         values = [tried[one] for one in best.tolist()]
         return {
@@ -259,7 +259,7 @@ def fit_candidates(
 
 def _one_by_one(
     candidate: Candidate, records: TrainingSet, nested: Nested
-) -> tuple[Matrix, bool]:
+) -> tuple[Floats, bool]:
     """Return the predictions of inner fits, and whether these are probabilities."""
     parts, probabilities = [], True
     ends = np.searchsorted(nested.fit, np.arange(len(nested.folds) + 1))
@@ -289,7 +289,7 @@ def _joined(parts: list[tuple[Numbers, FittedFolds]]) -> FittedFolds:
     names, coefficients = joined_coefficients(fitted)
     linear = joined_fits([one.linear for one in fitted])
 
-    def predict(rows: Numbers, fits: Numbers) -> Matrix:
+    def predict(rows: Numbers, fits: Numbers) -> Floats:
         if not len(rows):
             return fitted[0].predict(rows, fits)
         found, predicted = part[fits], np.empty(0)

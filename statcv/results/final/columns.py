@@ -16,14 +16,13 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 from numpy.lib.mixins import NDArrayOperatorsMixin
-from numpy.typing import NDArray
 
 from statcv.errors import EquationError
 from statcv.formula import Terms, of_r
+from statcv.numeric.arrays import Floats
 from statcv.results.final import expressions
 from statcv.results.final.expressions import Expression, Spline
 
-Floats = NDArray[np.float64]
 Factors = tuple[Expression, ...]  # their product is a column of the matrix
 
 ROUNDING = 1e-13  # the part of a basis function that is rounding

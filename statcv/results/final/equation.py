@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.arguments import is_whole
 from statcv.errors import ArgumentError, EquationError, PrecisionWarning, warn
@@ -27,6 +26,7 @@ from statcv.models import (
 )
 from statcv.models.likelihood import CumulativeLogit, Generalized
 from statcv.models.selection import Selection
+from statcv.numeric.arrays import Floats
 from statcv.numeric.logistic import expit, softmax
 from statcv.numeric.survival import events_of
 from statcv.results.final import languages
@@ -49,7 +49,6 @@ NEGLIGIBLE = 1e-6  # the change of a prediction by rounding that is negligible
 ROUNDING = 1e-13  # a change of predictions that is rounding
 AGREEMENT = 1e-9  # the difference from the design matrix that rounding may make
 MAX_DIGITS = 17
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

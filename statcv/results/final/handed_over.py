@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv import errors
 from statcv.arguments import check_types
@@ -26,6 +25,7 @@ from statcv.formula import (
 from statcv.inference.estimates.groups import groups_of
 from statcv.metrics.named import OF_MEANS
 from statcv.models import partial_likelihood
+from statcv.numeric.arrays import Bools
 from statcv.results.call import CallWithoutFits, with_warnings
 from statcv.results.final.nomogram import nomogram_of
 from statcv.tables import number
@@ -418,7 +418,7 @@ def check_there(frame: pd.DataFrame, columns: Iterable[str]) -> None:
             raise errors.ColumnError(f"the new data lack the column {column!r}.{hint}")
 
 
-def complete_rows(outcome: pd.DataFrame, made: pd.DataFrame) -> NDArray[np.bool_]:
+def complete_rows(outcome: pd.DataFrame, made: pd.DataFrame) -> Bools:
     """Return which rows have the outcome and what a model makes of the others.
 
     Raises

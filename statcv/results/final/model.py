@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.arguments import check_types
 from statcv.errors import ArgumentError, EquationError
 from statcv.formula import Design, is_missing
 from statcv.models import Cox, baseline_beside, intercept_beside, predictable
 from statcv.models.imputation import Imputed, ImputedFits, imputed_fits
+from statcv.numeric.arrays import Floats
 from statcv.results.final.columns import column_factors
 from statcv.results.final.equation import (
     Equation,
@@ -338,11 +338,7 @@ class FullModel(HandedOver):
         return float(self._design.y.mean()) if has_mean else None
 
     def labelled(
-        self,
-        predicted: NDArray[np.float64],
-        labels: pd.Index[Any],
-        name: str,
-        told: str = "",
+        self, predicted: Floats, labels: pd.Index[Any], name: str, told: str = ""
     ) -> pd.Series[Any] | pd.DataFrame:
         """Label predictions, as a series or as a frame with one column per class."""
         outcome = self._design.outcome

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.arguments import is_number
 from statcv.errors import ArgumentError, EquationError, ModelError
 from statcv.formula import Design
 from statcv.inference import metric_of
 from statcv.models import Cox, Logit, Points, Score
+from statcv.numeric.arrays import Floats
 from statcv.numeric.survival import kaplan_meier
 from statcv.results.final.columns import column_factors
 from statcv.results.final.expressions import Column, Expression, Levels
@@ -27,7 +27,6 @@ from statcv.words import joined
 if TYPE_CHECKING:
     from statcv.results.result import CVResult
 
-Floats = NDArray[np.float64]
 
 COSTS = ("auroc", "calibration_slope", "brier", "net_benefit")
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from statcv import errors
 from statcv.arguments import check_types, one_of
 from statcv.formula import as_frame, is_offset, without_signs_of_r
+from statcv.numeric.arrays import Floats
 from statcv.results.final import expressions
 from statcv.results.final.columns import Factors, read
 from statcv.results.final.equation import Equation, Part
@@ -117,7 +117,7 @@ class WrittenModel(HandedOver):
 
 
 def labelled(
-    predicted: NDArray[np.float64],
+    predicted: Floats,
     rows: pd.Index[Any],
     levels: Sequence[Any],
     caption: str,

@@ -7,18 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.engine import FoldFit
 from statcv.folds.strata import even_cuts
 from statcv.formula import Terms
 from statcv.metrics import auroc_hand_till
 from statcv.models import BoostedFit, SklearnFit, TrainingSet, WrappedFit
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.numeric.logistic import softmax
 
 BINS = 10
-Codes = NDArray[np.intp]
-Floats = NDArray[np.float64]
 
 
 class Ratio(NamedTuple):
@@ -31,7 +29,7 @@ class Ratio(NamedTuple):
 NONE = Ratio(np.nan, np.nan)
 
 
-def quantile_codes(values: Floats, bins: int = BINS) -> Codes:
+def quantile_codes(values: Floats, bins: int = BINS) -> Numbers:
     """Return the quantile bin of each value; one bin per value if they are few.
 
     Examples
@@ -46,7 +44,7 @@ def quantile_codes(values: Floats, bins: int = BINS) -> Codes:
     return np.searchsorted(cuts, place, side="right").astype(np.intp)
 
 
-def mutual_information(x: Codes, y: Codes) -> float:
+def mutual_information(x: Numbers, y: Numbers) -> float:
     """Return the mutual information of two lists of codes, in nats.
 
     Each entropy has the correction of Miller (1955) and Madow, which is the number of
@@ -72,12 +70,12 @@ def mutual_information(x: Codes, y: Codes) -> float:
     return _entropy(rows) + _entropy(columns) - _entropy(both)
 
 
-def _entropy(codes: Codes) -> float:
+def _entropy(codes: Numbers) -> float:
     shares = np.unique(codes, return_counts=True)[1] / len(codes)
     return float(-(shares * np.log(shares)).sum() + (len(shares) - 1) / 2 / len(codes))
 
 
-def anova(values: Floats, groups: Codes) -> Ratio:
+def anova(values: Floats, groups: Numbers) -> Ratio:
     """Return F of a one-way analysis of variance of a numeric variable by group.
 
     Parameters
@@ -132,7 +130,7 @@ def _f_test(centred: Floats, fitted: Floats, df: int) -> Ratio:
     return Ratio(f, float(fdtrc(df, left, f)))
 
 
-def chi_square(x: Codes, y: Codes) -> Ratio:
+def chi_square(x: Numbers, y: Numbers) -> Ratio:
     """Return Pearson's chi-square of two lists of codes divided by its df.
 
     Examples
@@ -152,7 +150,7 @@ def chi_square(x: Codes, y: Codes) -> Ratio:
 TINY = 1e-9  # ridge relative to the mean variance, so that it can be inverted
 
 
-def fold_auroc(X: Floats, fold: Codes, held_out: Codes) -> float:
+def fold_auroc(X: Floats, fold: Numbers, held_out: Numbers) -> float:
     """Return how well the fold of a record is predicted from its covariates.
 
     The folds are predicted by a cross-validated linear discriminant analysis. The value
@@ -196,7 +194,7 @@ def fold_auroc(X: Floats, fold: Codes, held_out: Codes) -> float:
     return float(np.mean(values)) if values else np.nan
 
 
-def _posterior(X: Floats, classes: Codes, new: Floats) -> Floats:
+def _posterior(X: Floats, classes: Numbers, new: Floats) -> Floats:
     """Return the class probabilities of new records by linear discriminants."""
     counts = np.bincount(classes)
     sums = np.zeros((len(counts), X.shape[1]))

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv import errors, folds
 from statcv.folds import FoldPlan, Stratifier
 from statcv.folds.strata import Key, check_key, count_missing, is_numeric
 from statcv.formula import is_number, plain_column
+from statcv.numeric.arrays import Floats
 from statcv.results.stratifier_bias.setting import Setting
 
 DAY = np.timedelta64(1, "D")
@@ -251,7 +251,7 @@ def usable_plans(
     return found, skipped
 
 
-def numbers_of(column: pd.Series[Any]) -> NDArray[np.float64] | None:
+def numbers_of(column: pd.Series[Any]) -> Floats | None:
     """Return a column as numbers, with dates as days; None if values have no order.
 
     Examples

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.engine import progress_bar, run_quietly
 from statcv.errors import FoldWarning, UndefinedMetricWarning, warn
 from statcv.folds import FoldPlan
 from statcv.inference import MonteCarlo, Scores, values_by_split
 from statcv.inference.refits.refitting import scores_of
+from statcv.numeric.arrays import Floats
 from statcv.results.stratifier_bias.candidates import UNBIASED, CandidateStratifier
 from statcv.results.stratifier_bias.ranking import count_split
 from statcv.results.stratifier_bias.setting import Setting, se_of_difference, values_of
@@ -85,8 +85,6 @@ def _said(cost: float, half: float, of_records: float, setting: Setting) -> str:
 
 
 # ---- the estimate on the folds of each candidate, and the unbiased one ----
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

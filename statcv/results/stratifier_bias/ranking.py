@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from statcv.arguments import PERMUTED_COLUMN
 from statcv.engine import FoldFit, Held, Part, plain, read_fits, warn_of_fits
@@ -24,6 +23,7 @@ from statcv.folds import FoldPlan
 from statcv.folds.audit import trained_on_equal
 from statcv.inference import Scores
 from statcv.metrics import METRICS
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.results.stratifier_bias import candidates as stratifiers
 from statcv.results.stratifier_bias.association import (
     OWN,
@@ -40,9 +40,6 @@ from statcv.results.stratifier_bias.association import (
 )
 from statcv.results.stratifier_bias.candidates import CandidateStratifier
 from statcv.results.stratifier_bias.setting import Setting, mean_value, se_of_difference
-
-Codes = NDArray[np.intp]
-Floats = NDArray[np.float64]
 
 # Least squares over the thousand pairs of data set and covariate in Figure 4 of
 # `vignettes/studies/bey2020`, of 12 000 records each.
@@ -105,7 +102,7 @@ def predicts(setting: Setting, importance: str) -> bool:
 # ---- records moved out of their folds ----
 
 
-def nearest_outside(values: Floats, fold: Codes) -> Codes:
+def nearest_outside(values: Floats, fold: Numbers) -> Numbers:
     """Return for each record the record of another fold with the nearest value.
 
     If two values are equally near, the lower one is used.
@@ -145,7 +142,7 @@ def nearest_outside(values: Floats, fold: Codes) -> Codes:
     return moved
 
 
-def commonest_outside(codes: Codes, fold: Codes) -> Codes:
+def commonest_outside(codes: Numbers, fold: Numbers) -> Numbers:
     """Return for each record a record with the commonest value of the other folds.
 
     This is the counterpart of :func:`nearest_outside` for values without an order.
@@ -190,9 +187,9 @@ class Alteration:
     """
 
     columns: tuple[str, ...]
-    whose: Codes
+    whose: Numbers
 
-    def of(self, frame: pd.DataFrame, rows: Codes) -> pd.DataFrame:
+    def of(self, frame: pd.DataFrame, rows: Numbers) -> pd.DataFrame:
         """Return these rows of the frame with the columns altered."""
         index, own = frame.index[rows], frame[[*self.columns]].iloc[self.whose[rows]]
         return frame.iloc[rows].assign(**own.set_axis(index))
@@ -466,7 +463,7 @@ def _row(
     }
 
 
-def count_split(plan: FoldPlan, groups: Codes | None) -> float:
+def count_split(plan: FoldPlan, groups: Numbers | None) -> float:
     """Return the number of records per repeat whose fit was trained on a duplicate.
 
     It is NaN if no duplicates are known.
@@ -477,7 +474,7 @@ def count_split(plan: FoldPlan, groups: Codes | None) -> float:
 
 
 def _association(
-    setting: Setting, candidate: CandidateStratifier, fold: Codes
+    setting: Setting, candidate: CandidateStratifier, fold: Numbers
 ) -> tuple[float, Ratio]:
     """Return mutual information with the outcome, and a ratio of variances."""
     y, by_class = setting.design.y, bool(setting.design.outcome.levels)

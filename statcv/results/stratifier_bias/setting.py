@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.engine import Setup
 from statcv.errors import DataError, MetricError, SchemeError, suggestion
@@ -22,10 +21,8 @@ from statcv.inference import Scores, record_influence, sums_by_cluster
 from statcv.inference.estimates.values import casewise_by_record, values_by_repeat
 from statcv.metrics import Metric
 from statcv.models import Model
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.tables import Printed
-
-Codes = NDArray[np.intp]
-Floats = NDArray[np.float64]
 
 SCHEMES = ("kfold", "stratified_kfold")
 RECORD = "whole record"  # what duplicates share if no column is named
@@ -67,7 +64,7 @@ class Setting(Printed):
         return self.table.iloc[self.design.kept]
 
     @cached_property
-    def groups(self) -> Codes | None:
+    def groups(self) -> Numbers | None:
         """The group of duplicates of each kept record; None if none are known."""
         if self.duplicates is None:
             return None
@@ -101,7 +98,7 @@ class Setting(Printed):
         columns = design.formula.outcome_columns
         return holdout.plan(design.kept, design.outcome, columns, self.seed)
 
-    def setup(self, plan: FoldPlan, numbers: Codes | None = None) -> Setup:
+    def setup(self, plan: FoldPlan, numbers: Numbers | None = None) -> Setup:
         """Return the setup for the engine."""
         return Setup(self.design, plan, self.model, self.seed, self.weights, numbers)
 
@@ -140,7 +137,7 @@ class Duplicates(Printed):
     """
 
     columns: tuple[str, ...]
-    codes: Codes
+    codes: Numbers
 
     @property
     def label(self) -> str:

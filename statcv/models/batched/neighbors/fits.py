@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import ModelError
 from statcv.folds import Ragged
-from statcv.models.base import Matrix, TrainingSet
+from statcv.models.base import TrainingSet
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.neighbors.search import (
@@ -27,8 +27,8 @@ from statcv.models.batched.neighbors.search import (
     nearby,
     nearest_first,
 )
-from statcv.models.batched.new_levels import Numbers
 from statcv.models.spread import fold_variances, variances
+from statcv.numeric.arrays import Bools, Floats, Numbers
 
 # ---- standard deviations in each training set ----
 
@@ -49,9 +49,9 @@ class Scales:
         The units of each fit in those of all records.
     """
 
-    centre: Matrix
-    unit: Matrix
-    own: Matrix
+    centre: Floats
+    unit: Floats
+    own: Floats
 
     @classmethod
     def of(cls, records: TrainingSet, folds: Folds) -> Scales:
@@ -66,7 +66,7 @@ class Scales:
         own[:, whole == 0] = 1.0
         return cls(centre, unit, own)
 
-    def places(self, X: Matrix) -> Matrix:
+    def places(self, X: Floats) -> Floats:
         """Return the covariates in the units of all records."""
         return np.asarray((X - self.centre) * self.unit)
 
@@ -92,8 +92,8 @@ class Votes:
 
     owners: Numbers
     record: Numbers
-    votes: Matrix
-    sure: NDArray[np.bool_]
+    votes: Floats
+    sure: Bools
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +118,8 @@ class Listed:
 
 
 def places_of(
-    owners: Numbers, distance: Matrix, times: Numbers, k: int, points: int
-) -> tuple[Matrix, Matrix]:
+    owners: Numbers, distance: Floats, times: Numbers, k: int, points: int
+) -> tuple[Floats, Floats]:
     """Give k places to the nearest; those tied for the last ones share them.
 
     Returns the part of records in the places, and the distance of the last place,
@@ -132,7 +132,7 @@ def places_of(
     nearer = np.bincount(owners, rank < k, points).astype(np.intp)
     first = np.searchsorted(owners, np.arange(points))
     enough = totals >= k
-    furthest: Matrix = np.full(points, np.inf)
+    furthest: Floats = np.full(points, np.inf)
     furthest[enough] = distance[(first + nearer)[enough]]
     inside = distance < (furthest * (1 - TIE))[owners]
     tied = ~inside & (distance <= (furthest * (1 + TIE))[owners])
@@ -144,8 +144,8 @@ def places_of(
 
 
 def by_distance(
-    owners: Numbers, distance: Matrix, votes: Matrix, points: int
-) -> Matrix:
+    owners: Numbers, distance: Floats, votes: Floats, points: int
+) -> Floats:
     """Weight votes by one over the distance; where some are 0, these alone count."""
     same = votes * (distance == 0)
     some = np.bincount(owners, same, points) > 0
@@ -181,7 +181,7 @@ class Neighborhood:
     records: TrainingSet
     folds: Folds
     live: Numbers
-    places: Matrix
+    places: Floats
     scales: Scales | None
 
     @classmethod
@@ -215,7 +215,7 @@ class Neighborhood:
         sizes = len(self.live) - self.folds.out.sums(alive)
         return int((sizes + self.folds.copied.sums(alive)).min())
 
-    def predict(self, X: Matrix, rows: Numbers, fits: Numbers) -> Matrix:
+    def predict(self, X: Floats, rows: Numbers, fits: Numbers) -> Floats:
         """Predict rows of X, given by number, each by the fit of that number.
 
         ``X`` has no intercept.
@@ -239,7 +239,7 @@ class Neighborhood:
         self,
         fits: Numbers,
         voted: Callable[[Numbers, int], Iterator[tuple[Numbers, Votes]]],
-    ) -> Matrix:
+    ) -> Floats:
         """Predict by votes, from lists that are made longer until they are sure.
 
         Parameters
@@ -277,7 +277,7 @@ class Neighborhood:
         return int(np.ceil((self.model.k + 2 + spare) / (1 - min(share, 0.9))))
 
     def votes(
-        self, near: Nearby, point: Numbers, where: Matrix, fits: Numbers
+        self, near: Nearby, point: Numbers, where: Floats, fits: Numbers
     ) -> Votes:
         """Let the neighbours of some points vote, each point in one of the fits."""
         lists = near.lists
@@ -309,7 +309,7 @@ class Neighborhood:
         sure = furthest * (1 + TIE) < reach
         return Votes(owners, record, votes * weights, sure)
 
-    def _weights(self, fits: Numbers, owners: Numbers, record: Numbers) -> Matrix:
+    def _weights(self, fits: Numbers, owners: Numbers, record: Numbers) -> Floats:
         n = len(self.records.X)
         given = np.ones(n) if self.records.weights is None else self.records.weights
         weights = given[record]
@@ -323,7 +323,7 @@ class Neighborhood:
             weights[some] *= planned[place[owners[some]] - start, record[some]]
         return weights
 
-    def shares(self, votes: Votes, fits: Numbers, classes: int) -> Matrix:
+    def shares(self, votes: Votes, fits: Numbers, classes: int) -> Floats:
         """Return the mean outcome of each point's votes, or the shares of classes."""
         y, outcome = self.records.y, self.folds.outcome
         if outcome is not None:

@@ -11,18 +11,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.folds import Ragged
 from statcv.formula import Learnt
-from statcv.models.base import Matrix, TrainingSet
+from statcv.models.base import TrainingSet
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.neighbors.fits import Neighborhood, Votes
 from statcv.models.batched.neighbors.search import Nearby, is_tall
-from statcv.models.batched.new_levels import Numbers
 from statcv.models.spread import variances
+from statcv.numeric.arrays import Floats, Numbers
 
 # the relative error by rounding that each term adds to a sum
 NOISE = 16 * float(np.finfo(float).eps)
@@ -70,7 +69,7 @@ class OwnNeighborhood:
     learnt: Learnt
     scale: bool
 
-    def predict(self, rows: Numbers, fits: Numbers) -> Matrix:
+    def predict(self, rows: Numbers, fits: Numbers) -> Floats:
         """Predict records, given by number, each by the fit of that number."""
         order = np.argsort(fits, kind="stable")
         distinct = np.unique(fits)
@@ -90,7 +89,7 @@ class OwnNeighborhood:
         made[order] = np.concatenate(predicted)
         return made
 
-    def _predicted(self, apart: Matrix, fits: Numbers) -> Matrix:
+    def _predicted(self, apart: Floats, fits: Numbers) -> Floats:
         """Predict points from their distances."""
         where = self.votes.places[:0]  # is not read, as distances are known
 
@@ -100,7 +99,7 @@ class OwnNeighborhood:
 
         return self.votes.decided(fits, voted)
 
-    def _places(self, fits: Numbers) -> tuple[Matrix, Matrix]:
+    def _places(self, fits: Numbers) -> tuple[Floats, Floats]:
         """Return the covariates of all records in some fits, shape (p, m, n).
 
         The second array, (p, m), has differences that may be due to rounding alone.
@@ -123,7 +122,7 @@ class OwnNeighborhood:
         return places, noise
 
 
-def _distances(places: Matrix, noise: Matrix, own: Numbers, rows: Numbers) -> Matrix:
+def _distances(places: Floats, noise: Floats, own: Numbers, rows: Numbers) -> Floats:
     """Return the distances of all records from some, each in its fit, shape (k, n).
 
     Records that are equal but for rounding have the distance 0.
@@ -140,7 +139,7 @@ def _distances(places: Matrix, noise: Matrix, own: Numbers, rows: Numbers) -> Ma
     return np.sqrt(square, out=square)
 
 
-def _nearest(apart: Matrix, least: int) -> Nearby:
+def _nearest(apart: Floats, least: int) -> Nearby:
     """Return the nearest records of each point, of all whose distances are given."""
     reach = np.full(len(apart), np.inf)
     if least < apart.shape[1]:
@@ -157,7 +156,7 @@ def _nearest(apart: Matrix, least: int) -> Nearby:
     return Nearby(0, Ragged.split(near.ravel(), sizes), found.ravel(), reach)
 
 
-def _pieces(points: NDArray[np.intp], n: int) -> Iterator[NDArray[np.intp]]:
+def _pieces(points: Numbers, n: int) -> Iterator[Numbers]:
     """Cut points so that their distances from all records take little memory."""
     step = max(1, CELLS // n)
     for start in range(0, len(points), step):

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.folds import Ragged
-from statcv.models.base import Matrix
 from statcv.models.batched.blocks import CELLS
-from statcv.models.batched.new_levels import Numbers
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.numeric.threads import shared
 
 # columns up to which a tree finds neighbours faster than products do
@@ -32,8 +31,8 @@ NOISE = 8  # units in the last place that each term may add to a sum of products
 # records listed for each neighbour above which single precision is too coarse
 MAX_SPARE = 8
 
-Found = tuple[Numbers, Numbers, Matrix]  # owners, records, reach
-Find = Callable[[Matrix], Found]
+Found = tuple[Numbers, Numbers, Floats]  # owners, records, reach
+Find = Callable[[Floats], Found]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +53,11 @@ class Nearby:
 
     first: int
     lists: Ragged
-    distances: Matrix
-    reach: Matrix
+    distances: Floats
+    reach: Floats
 
 
-def nearby(records: Matrix, points: Matrix, least: int) -> Iterator[Nearby]:
+def nearby(records: Floats, points: Floats, least: int) -> Iterator[Nearby]:
     """Yield, for all points in turn, the ``least`` nearest records and maybe more.
 
     Distances are Euclidean, and exact to rounding. Memory is bounded unless very
@@ -108,12 +107,12 @@ def is_tall(n: int) -> bool:
 
 
 def distances(
-    records: Matrix,
+    records: Floats,
     near: Numbers,
-    points: Matrix,
+    points: Floats,
     owners: Numbers,
-    units: Matrix | None = None,
-) -> Matrix:
+    units: Floats | None = None,
+) -> Floats:
     """Return how far records are from points, given by number.
 
     Parameters
@@ -137,14 +136,14 @@ def distances(
     return np.sqrt(found, out=found)
 
 
-def nearest_first(owners: Numbers, distances: Matrix) -> Numbers:
+def nearest_first(owners: Numbers, distances: Floats) -> Numbers:
     """Return the order by owner and then by distance, as a lexsort would."""
     # a stable sort by owner keeps the order by distance
     order = np.argsort(distances)
     return order[np.argsort(owners[order], kind="stable")]
 
 
-def _tree(records: Matrix, least: int) -> Find:
+def _tree(records: Floats, least: int) -> Find:
     from scipy.spatial import cKDTree
 
     # many may have equal values; records that lie together are kept together
@@ -152,7 +151,7 @@ def _tree(records: Matrix, least: int) -> Find:
     tree = cKDTree(records[order], leafsize=MAX_LEAF_RECORDS, balanced_tree=False)
     ranks = np.arange(1, least + 1)
 
-    def find(points: Matrix) -> Found:
+    def find(points: Floats) -> Found:
         far, near = tree.query(points, k=ranks)
         owners = np.repeat(np.arange(len(points)), least)
         # records as near as the last one may be missing, and lie beyond the reach
@@ -161,7 +160,7 @@ def _tree(records: Matrix, least: int) -> Find:
     return find
 
 
-def _products(records: Matrix, points: Matrix, least: int) -> Find:
+def _products(records: Floats, points: Floats, least: int) -> Find:
     """Search by |x|² − 2 x·q, whose rounding the reach takes account of.
 
     An upper bound of the distance of the ``least`` nearest comes first: of that many
@@ -178,7 +177,7 @@ def _products(records: Matrix, points: Matrix, least: int) -> Find:
     square = np.einsum("ij,ij->i", shifted, shifted)
     double = np.vstack([-2 * shifted.T, square])
 
-    def within(point: Matrix, across: NDArray[Any]) -> tuple[NDArray[Any], Matrix]:
+    def within(point: Floats, across: NDArray[Any]) -> tuple[NDArray[Any], Floats]:
         """Return who may be as near as the reach of each point, and its square."""
         kind = np.finfo(across.dtype)
         lost, tiny = NOISE * float(kind.eps) * (p + 9), (p + 1) * float(kind.tiny)
@@ -195,7 +194,7 @@ def _products(records: Matrix, points: Matrix, least: int) -> Find:
 
     single = double.astype(np.float32)
 
-    def find(some: Matrix) -> Found:
+    def find(some: Floats) -> Found:
         m = len(some)
         if least >= n:
             owners = np.repeat(np.arange(m), n)
@@ -210,7 +209,7 @@ def _products(records: Matrix, points: Matrix, least: int) -> Find:
     return find
 
 
-def _bound(gap: Matrix, least: int) -> Matrix:
+def _bound(gap: Floats, least: int) -> Floats:
     """Return for each row a value that at least ``least`` do not exceed."""
     n = gap.shape[1]
     groups = max(MIN_GROUPS_EACH * least, min(QUICK_GROUPS, n // MIN_GROUP_RECORDS))
