@@ -133,8 +133,8 @@ def test_the_default_interval_covers_where_terms_are_chosen_in_every_training_se
         assert len(rows) == 20
         assert rows["population"].nunique() == 10
         assert rows["covers"].mean() >= 0.95, metric
-        # where twenty correlated covariates often separate the classes, fits vary more
-        # than to first order
+        # twenty correlated covariates often separate the classes, and fits then vary
+        # more than derivatives say
         least = np.where(rows["population"] == "correlated", 0.94, 0.95)
         assert (rows["covers"] + 2 * rows["covers_se"] >= least).all(), metric
         assert rows["ratio"].mean() <= 1.15, metric

@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeRegressor
 
 import statcv as scv
 from statcv.errors import (
@@ -168,7 +169,9 @@ def test_several_classes_and_numbers():
         res.predictions, predicted=list(columns.values()), fold="fold", row="row"
     )
     pd.testing.assert_frame_equal(listed.metrics(), res.metrics())
-    number = scv.cv("x1 ~ x2 + x3", iris, model=KNeighborsRegressor(15), k=4, seed=1)
+    number = scv.cv(
+        "x1 ~ x2 + x3", iris, model=DecisionTreeRegressor(max_depth=3), k=4, seed=1
+    )
     read = elsewhere(number.predictions, fold="fold", row="row")
     pd.testing.assert_frame_equal(read.metrics(), number.metrics())
 

@@ -199,7 +199,7 @@ def _of_classes(scores: Scores) -> tuple[Floats, bool]:
 
 
 def compared_fits(scores: Scores) -> LeftOut:
-    """Return the predictions of each fit, or those of each fold as if it were one fit.
+    """Return the predictions of each fit, or of each fold as if it were one fit.
 
     Only the predictions of one fit are compared in pairs.
     """

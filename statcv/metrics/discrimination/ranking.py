@@ -504,7 +504,7 @@ def concordance_counts(
     outcome, score = _ranks(y), _ranks(round_significant(x, tie_tol))
     rivals = _alike(own) - _alike(own, outcome)
     tied = _alike(own, score) - _alike(own, outcome, score)
-    # of equal outcomes the higher predictions come first, so that none is below another
+    # where outcomes are equal, the higher predictions come first: none is below another
     order, n, won = np.lexsort((-score, outcome, own)), len(x), np.empty(len(x))
     block, rank, one = own[order], score[order], np.ones((1, len(x)))
     begin, end = (np.searchsorted(block, block, side) for side in ("left", "right"))

@@ -4,6 +4,7 @@ from statcv.metrics.probabilities.paired_slope import (
     log_odds_difference,
     no_slope,
     slope_influence,
+    slope_of_pairs,
 )
 
-__all__ = ["log_odds_difference", "no_slope", "slope_influence"]
+__all__ = ["log_odds_difference", "no_slope", "slope_influence", "slope_of_pairs"]

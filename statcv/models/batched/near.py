@@ -91,7 +91,7 @@ def sure_fits(
     """
     free = free_classes(ridge, width_of(records))
     given, shift = records, _far_means(records)
-    if penalties is None and shift.any():  # which would cost digits of the Hessian
+    if penalties is None and shift.any():  # large means cost digits of the Hessian
         records = replace(records, X=records.X - shift)
     fits = FoldFits.empty(len(folds), len(free) * records.X.shape[1])
     made = None
