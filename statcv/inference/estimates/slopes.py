@@ -9,7 +9,7 @@ import numpy as np
 from statcv.inference.estimates.pairs import compared_fits
 from statcv.inference.intervals import interval
 from statcv.inference.scores import LeftOut, Scores
-from statcv.metrics.probabilities import (
+from statcv.metrics.probabilities.paired_slope import (
     log_odds_difference,
     no_slope,
     slope_influence,

@@ -4,7 +4,6 @@ from statcv.metrics.probabilities.paired_slope import (
     log_odds_difference,
     no_slope,
     slope_influence,
-    slope_of_pairs,
 )
 
-__all__ = ["log_odds_difference", "no_slope", "slope_influence", "slope_of_pairs"]
+__all__ = ["log_odds_difference", "no_slope", "slope_influence"]
