@@ -7,9 +7,8 @@ to that one metric, computed in that one way.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -26,7 +25,6 @@ from statcv.inference.estimates.influences import Influences, influences_on
 from statcv.inference.estimates.pair_variation import variation_of_difference
 from statcv.inference.estimates.values import share_by_record, values_by_split
 from statcv.inference.intervals.infinitesimal import OF_ONE_CLASS, shared_training
-from statcv.inference.meta.rubin import COLUMNS, Imputed, Rubin, rubin
 from statcv.inference.paired.delong import paired_delong
 from statcv.inference.paired.methods import (
     BY_INFLUENCE,
@@ -450,78 +448,3 @@ class Contrasts(Printed):
         return self.method.name != "corrected_t" and any(
             self.records.clusters(*pair) is not None for pair in self.pairs
         )
-
-
-# ---- differences over imputed data sets, pooled by Rubin's rules ----
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PooledContrasts(Contrasts):
-    """Pairwise comparisons of results, each over several imputed data sets.
-
-    Whatever is not a number is that of the first imputation.
-
-    Attributes
-    ----------
-    each : tuple of Contrasts
-        The comparison within each imputed data set.
-    """
-
-    each: tuple[Contrasts, ...] = field(default=(), kw_only=True)
-
-    @classmethod
-    def of(cls, each: Sequence[Contrasts]) -> PooledContrasts:
-        """Pool the comparisons of several imputed data sets."""
-        first = {one.name: getattr(each[0], one.name) for one in fields(Contrasts)}
-        return cls(**first, each=tuple(each))
-
-    @cached_property
-    def estimates(self) -> dict[str, Estimate]:
-        """The pooled estimate of each result."""
-        found = {
-            name: Imputed([one.estimates[name] for one in self.each]).estimate
-            for name in self.results
-        }
-        return {name: replace(one, n_undefined=0) for name, one in found.items()}
-
-    @cached_property
-    def tests(self) -> dict[tuple[str, str], list[PairedTest]]:
-        """The test of each pair within each imputed data set."""
-        return {
-            pair: [one.test(number, *pair) for one in self.each]
-            for number, pair in enumerate(self.pairs)
-        }
-
-    def _pooled(self, first: str, second: str) -> Rubin:
-        tests = self.tests[first, second]
-        return rubin(
-            [one.difference for one in tests],
-            [one.se for one in tests],
-            [math.inf if math.isnan(one.df) else one.df for one in tests],
-        )
-
-    def test(self, number: int, first: str, second: str) -> PairedTest:
-        """Test the mean difference over imputations."""
-        found, tests = self._pooled(first, second), self.tests[first, second]
-        lacking = [one.reason for one in tests if math.isnan(one.se)]
-        if lacking:
-            return PairedTest.unavailable(
-                found.estimate,
-                f"{len(lacking)} of {len(tests)} imputations have no standard error of "
-                f"the difference: {lacking[0]}",
-            )
-        if not found.se:  # nothing varies
-            return tests[0]
-        lowest, highest = self.metric.bounds_with(self.records.first.scores.n_classes)
-        # nested models have another variance where they perform equally well
-        equal = rubin(
-            [one.difference for one in tests],
-            [one.se if math.isnan(one.equal) else one.equal for one in tests],
-            found.df,
-        ).se
-        return found.tested(self.level, highest - lowest, equal)
-
-    def _row(self, number: int, first: str, second: str) -> dict[str, Any]:
-        row, found = super()._row(number, first, second), self._pooled(first, second)
-        last = {"caveat": row.pop("caveat")}
-        return row | {name: getattr(found, name) for name in COLUMNS} | last

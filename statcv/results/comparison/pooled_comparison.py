@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from statcv.arguments import one_of
 from statcv.errors import ComparisonError
-from statcv.inference.paired.contrasts import PooledContrasts
+from statcv.inference.paired.imputations import PooledContrasts
 from statcv.metrics import Metric
 from statcv.results.comparison.comparison import Comparison, make_comparison
 from statcv.results.comparison.likelihood_ratio import LikelihoodRatio
