@@ -255,6 +255,8 @@ def test_groups_are_those_of_the_records_whatever_the_order_of_the_rows():
         assert table[sex] == pytest.approx(np.mean(areas))
     with pytest.raises(ArgumentError, match="'time' differs among the rows"):
         read.metrics(by="time")
+    with pytest.raises(ArgumentError, match=r"30 records, too many.*pd\.qcut"):
+        read.metrics(by="id")
 
 
 def test_folds_of_types_without_an_order():

@@ -17,6 +17,9 @@ from statcv.inference.meta.effects import RandomEffects, random_effects
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.numeric.arrays import Bools, Floats
+from statcv.words import plural
+
+FEW_GROUPS = 10  # number of groups up to which each may have one record
 
 
 def among(scores: Scores, members: Bools) -> Scores:
@@ -112,7 +115,8 @@ def groups_of(result: Any, by: Any) -> pd.Series[Any]:
     Raises
     ------
     ArgumentError
-        If there is no grouping, a record has two groups, or its group is missing.
+        If there is no grouping, a record has two groups, its group is missing, or most
+        groups have one record.
     """
     if by is None or by is True:
         by = result.call.by
@@ -136,6 +140,15 @@ def groups_of(result: Any, by: Any) -> pd.Series[Any]:
         raise ArgumentError(
             f"by={name!r} is missing in {absent} rows; fill in the values, or remove "
             "those rows from the data."
+        )
+    values = groups.nunique()
+    if values > max(len(groups) / 2, FEW_GROUPS):
+        numeric = pd.api.types.is_numeric_dtype(groups)
+        quarters = f"group them, as pd.qcut(data[{name!r}], 4) does"
+        how = quarters if numeric else "join some"
+        raise ArgumentError(
+            f"by={name!r} has {values} values in {plural(len(groups), 'record')}, too "
+            f"many for estimates within groups; {how}."
         )
     return groups.rename(name)
 

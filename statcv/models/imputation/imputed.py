@@ -195,8 +195,9 @@ class Imputed:
     def fit(self, training: TrainingSet) -> Fit:
         """Refuse a matrix, whose columns are not those that are imputed."""
         raise ModelError(
-            "what was asked for fits matrices, and impute= imputes the columns of the "
-            "data; it is not available with impute=."
+            "impute= imputes the columns of the data in training sets of folds, not in "
+            "bootstrap samples, as stability() and optimism_corrected() draw. Impute "
+            "the data first, and join the results by pool()."
         )
 
     def at_once(self, design: Design) -> int:
