@@ -642,6 +642,8 @@ def test_comparing_what_is_no_result(result, data):
     refused(ComparisonError, "is a str, not a result", compare, result, "y ~ age")
     alone = "a list of results must be given alone, but there is 1 more"
     refused(ArgumentTypeError, alone, compare, [result, result], result)
+    for formulas in (["y ~ age", "y ~ sex"],), ("y ~ age", "y ~ sex"):
+        refused(ArgumentTypeError, "are given by name", compare, *formulas, data)
 
 
 def test_comparing_other_rows_or_outcomes(result, data):

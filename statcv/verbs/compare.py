@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from statcv import errors
 from statcv.arguments import check_types, resolve_seed
@@ -182,12 +183,16 @@ def _unpacked(
     Raises
     ------
     ArgumentTypeError
-        If other results are given too.
+        If other results, or a table, are given too.
     ComparisonError
         If the list or mapping is empty, or a name is not a string.
     ArgumentError
         If a name is that of an argument.
     """
+    if any(isinstance(one, pd.DataFrame) for one in results):
+        raise errors.ArgumentTypeError(
+            "the data of formulas are given by name: compare(..., data=)."
+        )
     many = [one for one in results if isinstance(one, (list, tuple, Mapping))]
     if not many:
         return results, named
