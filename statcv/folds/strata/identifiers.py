@@ -109,9 +109,11 @@ def written(values: Any) -> tuple[list[str], Numbers]:
     items: Any = column
     if column.dtype != object and not isinstance(column.dtype, pd.StringDtype):
         codes, items = pd.factorize(column)  # among objects True would pass for 1
-    texts = np.array([*map(normalise, items.tolist())], dtype=object)
-    same, distinct = pd.factorize(texts)
-    return distinct.tolist(), same if codes is None else same[codes]
+    texts = [*map(normalise, items.tolist())]
+    # a dictionary, since pandas before 3 ends texts at a null character
+    place = {text: code for code, text in enumerate(dict.fromkeys(texts))}
+    same = np.array([place[text] for text in texts], dtype=np.intp)
+    return list(place), same if codes is None else same[codes]
 
 
 def _joined(frame: pd.DataFrame) -> tuple[list[str], Numbers]:
