@@ -93,6 +93,7 @@ def test_exposure_is_an_offset_on_held_out_and_new_rows():
     named = scv.cv("y ~ .", data, exposure="days", model="poisson", seed=1)
     written = scv.cv("y ~ x + z + offset(log(days))", data, model="poisson", seed=1)
     assert named.design.names == ("Intercept", "x", "z", "offset(log(days))")
+    assert "regression of y on x and z, offset(log(days))" in str(named)
     np.testing.assert_array_equal(
         named.predictions["predicted"], written.predictions["predicted"]
     )

@@ -109,21 +109,27 @@ def _on(result: Readable) -> list[str]:
     """Return the outcome and the predictors, ever more briefly."""
     design = result.design
     outcome, names = design.formula.outcome, list(design.formula.columns)
+    others = np.delete(np.arange(len(design.names)), list(design.offsets))
+    apart = {name for j in design.offsets for name in design.terms.columns_of(j)}
+    apart -= {name for j in others for name in design.terms.columns_of(int(j))}
+    names = [name for name in names if name not in apart]  # offsets are no predictors
+    given = "".join(f", {design.names[j]}" for j in design.offsets)
     if result.validated:
         return ["" if "~" in result.learner.label else f" for {outcome}"]
     if not result.learner.capabilities.refits:
         noun = "column" if len(names) == 1 else "columns"
         return [f" of {outcome} ({noun} {listed(names)})", f" of {outcome}"]
     if not names or not result.learner.capabilities.uses_predictors:
-        return [f" for {outcome}, without predictors"]
+        return [f" for {outcome}, without predictors{given}"]
     of, on = " for", "from"
     if "regression" in result.learner.label:
         of, on = " of", "on"
     count = plural(len(names), "predictor")
     if len(names) <= MOST_NAMED:
-        return [f"{of} {outcome} {on} {joined(names)}", f"{of} {outcome} {on} {count}"]
-    some = listed(names, most=MOST_NAMED - 1)
-    return [f"{of} {outcome} {on} {count} ({some})", f"{of} {outcome} {on} {count}"]
+        each = [joined(names), count]
+    else:
+        each = [f"{count} ({listed(names, most=MOST_NAMED - 1)})", count]
+    return [f"{of} {outcome} {on} {one}{given}" for one in each]
 
 
 # ---- the records ----
