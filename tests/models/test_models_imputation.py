@@ -350,7 +350,7 @@ def test_the_summary_says_how_records_were_imputed(gaps):
 
 def test_what_needs_matrices_is_refused(gaps):
     res = scv.cv("y ~ a", gaps, impute=FEW, k=3, seed=1)
-    with pytest.raises(ModelError, match="not available with impute="):
+    with pytest.raises(ModelError, match="not in bootstrap samples"):
         res.stability(n_boot=20)
     with pytest.raises(ArgumentError, match="m must be"):
         Mice(m=0)
