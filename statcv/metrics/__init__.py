@@ -14,10 +14,6 @@ from statcv.metrics.areas.placements import DeLong as DeLong
 from statcv.metrics.areas.placements import delong as delong
 from statcv.metrics.areas.placements import delong_covariance as delong_covariance
 from statcv.metrics.classification.classwise import accuracy as accuracy
-from statcv.metrics.classification.classwise import (
-    balanced_accuracy as balanced_accuracy,
-)
-from statcv.metrics.classification.classwise import ber as ber
 from statcv.metrics.classification.classwise import brier as brier
 from statcv.metrics.classification.classwise import (
     casewise_accuracy as casewise_accuracy,
@@ -26,13 +22,17 @@ from statcv.metrics.classification.classwise import casewise_brier as casewise_b
 from statcv.metrics.classification.classwise import (
     casewise_log_loss as casewise_log_loss,
 )
-from statcv.metrics.classification.classwise import f1 as f1
 from statcv.metrics.classification.classwise import log_loss as log_loss
-from statcv.metrics.classification.classwise import matthews as matthews
-from statcv.metrics.classification.classwise import npv as npv
-from statcv.metrics.classification.classwise import precision as precision
-from statcv.metrics.classification.classwise import sensitivity as sensitivity
-from statcv.metrics.classification.classwise import specificity as specificity
+from statcv.metrics.classification.confusion import (
+    balanced_accuracy as balanced_accuracy,
+)
+from statcv.metrics.classification.confusion import ber as ber
+from statcv.metrics.classification.confusion import f1 as f1
+from statcv.metrics.classification.confusion import matthews as matthews
+from statcv.metrics.classification.confusion import npv as npv
+from statcv.metrics.classification.confusion import precision as precision
+from statcv.metrics.classification.confusion import sensitivity as sensitivity
+from statcv.metrics.classification.confusion import specificity as specificity
 from statcv.metrics.classification.decision import DecisionCurve as DecisionCurve
 from statcv.metrics.classification.decision import (
     casewise_net_benefit as casewise_net_benefit,

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from statcv.arguments import check_types, one_of
 from statcv.errors import MetricError
 from statcv.metrics import numeric
-from statcv.metrics.classification import classwise, decision
+from statcv.metrics.classification import classwise, confusion, decision
 from statcv.metrics.discrimination import curves, ranking
 from statcv.metrics.influence.table import (
     influence_on_mean,
@@ -54,17 +54,17 @@ def _of_brier(classes: int) -> tuple[float, float]:
 
 def f1_macro(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     """Mean over classes of the F1 score of each."""
-    return float(classwise.f1(y, p, threshold, average="macro"))
+    return float(confusion.f1(y, p, threshold, average="macro"))
 
 
 def f1_micro(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     """F1 score of the records of all classes together, which is the accuracy."""
-    return float(classwise.f1(y, p, threshold, average="micro"))
+    return float(confusion.f1(y, p, threshold, average="micro"))
 
 
 # where functions are found by the names of their metrics, or what is found instead
 _HOMES = (
-    *(ranking, curves, classwise, brier_terms),
+    *(ranking, curves, classwise, confusion, brier_terms),
     *(calibration_measures, distances, numeric, sys.modules[__name__]),
 )
 _FUNCTIONS: dict[str, Function] = {
@@ -120,10 +120,10 @@ def _listed(
     }
     if reads == "classes":
         known = {"f1_micro": "accuracy"}.get(name, name)
-        of_table = getattr(classwise, f"{known}_of")
+        of_table = getattr(confusion, f"{known}_of")
         more |= influence_on_table(of_table)
-        if of_table is not classwise.accuracy_of:  # the mean of a loss of each record
-            more["by_group"] = classwise.MetricOfTables(of_table)
+        if of_table is not confusion.accuracy_of:  # the mean of a loss of each record
+            more["by_group"] = confusion.MetricOfTables(of_table)
     elif "derive" not in more:
         mean = more["casewise"]
         more |= influence_on_mean(mean) if mean else listed_influence(name)

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.metrics.classification.classwise import predicted_class, tables_of
+from statcv.metrics.classification.classwise import predicted_class
+from statcv.metrics.classification.confusion import tables_of
 from statcv.metrics.discrimination.by_value import RankedRecords, placement_counts
 from statcv.metrics.discrimination.ranking import concordance_counts
 from statcv.metrics.influence import weighted

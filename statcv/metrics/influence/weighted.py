@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.metrics.classification.classwise import tables_of
+from statcv.metrics.classification.confusion import tables_of
 from statcv.numeric.arrays import Bools, Floats, Numbers
 
 Outcomes = NDArray[Any]

@@ -112,7 +112,7 @@ def _on(result: Readable) -> list[str]:
     others = np.delete(np.arange(len(design.names)), list(design.offsets))
     apart = {name for j in design.offsets for name in design.terms.columns_of(j)}
     apart -= {name for j in others for name in design.terms.columns_of(int(j))}
-    names = [name for name in names if name not in apart]  # not one that is an offset alone
+    names = [name for name in names if name not in apart]  # offsets apart
     given = "".join(f", {design.names[j]}" for j in design.offsets)
     if result.validated:
         return ["" if "~" in result.learner.label else f" for {outcome}"]
