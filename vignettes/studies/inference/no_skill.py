@@ -140,9 +140,8 @@ def _interval(how: str, name: str) -> Callable[[Reading], Answer]:
 
 def _test(how: str, name: str) -> Callable[[Reading], Answer]:
     def of(reading: Reading) -> Answer:
-        test = reading.result.test(
-            "auroc", how, method=name, n_permutations=reading.permutations
-        )
+        times = reading.permutations if name == "permutation" else None
+        test = reading.result.test("auroc", how, method=name, n_permutations=times)
         return Answer(test.estimate, p=test.p_value)
 
     return of
