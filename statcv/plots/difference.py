@@ -163,7 +163,7 @@ def plot_difference(
     >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
     >>> both = scv.compare(full=res, less=res.update(". ~ . - PSI"))
     >>> print(scv.plots.plot_difference(both).get_title().splitlines()[0])
-    less minus full: difference in auROC −0.07 (−0.38 to 0.24)
+    less minus full: difference in auROC −0.07 (−0.37 to 0.24)
     """
     check_types(plot_difference, locals())
     check_level(level)
