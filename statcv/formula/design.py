@@ -115,6 +115,11 @@ class Design(Printed):
         return tuple(j for j, name in enumerate(self.names) if is_offset(name))
 
     @property
+    def beside_offsets(self) -> set[str]:
+        """Columns of the data that terms other than offsets use."""
+        return _beside_offsets(self.terms)
+
+    @property
     def strata(self) -> str:
         """The term ``strata(x)`` of the formula, or an empty text."""
         codes = (code for term in self.formula.terms for code in term)
@@ -217,10 +222,14 @@ class Design(Printed):
         return pd.DataFrame(columns, index=frame.index)
 
 
+def _beside_offsets(terms: Terms) -> set[str]:
+    of_terms = {name: terms.columns_of(j) for j, name in enumerate(terms.names)}
+    return {c for n, used in of_terms.items() if not is_offset(n) for c in used}
+
+
 def _moved(terms: Terms, rows: Numbers, offsets: bool) -> Terms:
     """Take other rows of the columns of offsets alone, or of all other columns."""
-    of_terms = {name: terms.columns_of(j) for j, name in enumerate(terms.names)}
-    others = {c for n, used in of_terms.items() if not is_offset(n) for c in used}
+    others = _beside_offsets(terms)
     columns = {
         name: column.iloc[rows].set_axis(terms.index)
         if (name in others) != offsets

@@ -109,10 +109,9 @@ def _on(result: Readable) -> list[str]:
     """Return the outcome and the predictors, ever more briefly."""
     design = result.design
     outcome, names = design.formula.outcome, list(design.formula.columns)
-    others = np.delete(np.arange(len(design.names)), list(design.offsets))
-    apart = {name for j in design.offsets for name in design.terms.columns_of(j)}
-    apart -= {name for j in others for name in design.terms.columns_of(int(j))}
-    names = [name for name in names if name not in apart]  # offsets apart
+    if design.offsets:  # their columns stand apart from the predictors
+        used = design.beside_offsets
+        names = [name for name in names if name in used]
     given = "".join(f", {design.names[j]}" for j in design.offsets)
     if result.validated:
         return ["" if "~" in result.learner.label else f" for {outcome}"]
