@@ -11,12 +11,7 @@ from statcv.results.refittable import Refittable
 from statcv.words import stored_rows
 
 WORKS = {row[0]: row[1] for row in stored_rows("statcv.report", "templates/works.txt")}
-OF_INTERVALS = {
-    "delong": "delong",
-    "logit": "delong",
-    "corrected_t": "nadeau",
-    "infinitesimal_jackknife": "efron",
-}
+OF_INTERVALS = {"corrected_t": "nadeau", "infinitesimal_jackknife": "efron"}
 
 
 def cited_works(result: Refittable, level: float) -> tuple[str, ...]:
@@ -27,9 +22,11 @@ def cited_works(result: Refittable, level: float) -> tuple[str, ...]:
         keys.append("austin")
     if result.plan.strata is not None and not result.scores.external:
         keys.append("bey")
-    interval = result.estimate(level=level).interval.name
-    if interval in OF_INTERVALS:
-        keys.append(OF_INTERVALS[interval])
+    interval = result.estimate(level=level).interval
+    if "DeLong" in interval.method:
+        keys.append("delong")
+    elif interval.name in OF_INTERVALS:
+        keys.append(OF_INTERVALS[interval.name])
     if scheme == "bootstrap":
         keys.append("efron632")
     if _has_probabilities(result):

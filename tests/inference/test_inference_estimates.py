@@ -568,7 +568,7 @@ def test_the_intervals_of_pairs_of_a_scheme(data, repeats):
             "brier",
             "pooled",
             "pairs",
-            "there are 'infinitesimal_jackknife', 'corrected_influence', 'records'",
+            "there are 'infinitesimal_jackknife', 'corrected_influence', 'influence'",
         ),
         ("auroc", "pooled", "delon", r"unknown; for auROC .* Did you mean 'delong'\?"),
         ("auroc", "pooled", "jackknife", "needs refits.*result.estimate"),

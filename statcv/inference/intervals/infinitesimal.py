@@ -167,7 +167,7 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     if math.isnan(value):
         why = "no fold has a value" if how == "per_fold" else "it has no value"
         return Interval.none(NO_PAIRS[metric.pairs] if how == "paired" else why)
-    if at_end(metric, value):
+    if at_end(metric, value) and fits != "given":
         return Interval.none(f"an area of {value:g} has no first-order variation")
     moved = scores.once(
         metric, ("variation", how, fits), partial(_variation, scores, metric, how, fits)
@@ -366,6 +366,8 @@ def _in_words(scores: Scores, metric: Metric, found: Influences) -> tuple[str, s
     summed = " summed by cluster" if by_cluster else ""
     if found.draws is None:
         method = f"influence of records{summed}"
+        if metric.is_auroc and scores.external:
+            method = f"DeLong's variance{summed} and Wilson's limits"
         return method, CLUSTERS_ONLY if by_cluster else RECORDS_ONLY
     assert scores.sensitivity is not None
     model, as_given = scores.sensitivity.setup.model, []

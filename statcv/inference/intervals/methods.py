@@ -122,7 +122,8 @@ def _every(scores: Scores, metric: Metric, how: str) -> bool:
 
 
 def _influence(asked: IntervalRequest) -> Interval:
-    if asked.metric.is_auroc:
+    # records that no fit has seen have no folds to be compared within
+    if asked.metric.is_auroc and not asked.scores.external:
         return influence_interval(asked.scores, asked.how, asked.level)
     return infinitesimal_interval(asked, "given")
 
@@ -168,11 +169,11 @@ WAYS: dict[str, tuple[Serves, Make]] = {
         lambda asked: folds_of(asked.scores, asked.values, asked.level),
     ),
     "pairs": (_paired, lambda asked: pairs_of(asked.scores, asked.metric, asked.level)),
+    "influence": (influence_serves, _influence),
     "records": (
         _mean_over_records,
         lambda asked: records_of(asked.scores, asked.metric, asked.level),
     ),
-    "influence": (influence_serves, _influence),
     "bootstrap": (_resampled, bootstrap_interval),
     "bca": (_resampled, lambda asked: bootstrap_interval(asked, bca=True)),
     "jackknife": (_every, _jackknife),
@@ -241,7 +242,7 @@ def possible_intervals(scores: Scores, metric: Metric, how: str) -> tuple[str, .
     >>> from statcv.inference import possible_intervals
     >>> brier = scv.metrics.get_metric("brier")
     >>> possible_intervals(res.scores, brier, "pooled")  # doctest: +ELLIPSIS
-    ('infinitesimal_jackknife', 'corrected_influence', 'records', ..., 'bca')
+    ('infinitesimal_jackknife', 'corrected_influence', 'influence', ..., 'bca')
     """
     return tuple(
         method.name
