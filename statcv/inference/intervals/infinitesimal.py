@@ -143,9 +143,10 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     sensitivity and specificity is not, since a fit may decide all records alike; it is
     at least their variance between the fits, each applied to all records. For a ratio,
     and the root of a mean square, the limits are computed on the logarithmic scale.
-    Student's t has the degrees of freedom of two samples as large as the smaller class,
-    or for losses and calibration fewer than records if a few of them determine the
-    variance (Satterthwaite).
+    The part of a calibration slope below 0 is an error of that size at least, since a
+    fit has no skill at worst. Student's t has the degrees of freedom of two samples as
+    large as the smaller class, or for losses and calibration fewer than records if a
+    few of them determine the variance (Satterthwaite).
 
     Parameters
     ----------
@@ -183,6 +184,10 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
         method, assumes = f"corrected {method}", CORRECTED
     # either side has the variation of the fits on that side
     variances = [moved.variance, *moved.sides]
+    # no fit is expected to have the reverse of skill, so that a slope errs by its part
+    # below 0
+    if fits != "given" and metric.target == 1 and metric.bounds[0] < 0:
+        variances[2] = max(variances[2], min(value, 0.0) ** 2)
     # the variance found at one share is carried to another by p (1 - p)
     spread, own = found * (1 - found), value * (1 - value)
     scale, turned, constant = scale_of(metric, value), 1.0, [0.0, 0.0, 0.0]
