@@ -30,6 +30,7 @@ from statcv.inference.intervals.interval import (
     NOTHING,
     RECORDS_ONLY,
     Interval,
+    is_slope,
     scale_of,
     wilson_limits,
 )
@@ -186,7 +187,7 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     variances = [moved.variance, *moved.sides]
     # no fit is expected to have the reverse of skill, so that a slope errs by its part
     # below 0
-    if fits != "given" and metric.target == 1 and metric.bounds[0] < 0:
+    if fits != "given" and is_slope(metric):
         variances[2] = max(variances[2], min(value, 0.0) ** 2)
     # the variance found at one share is carried to another by p (1 - p)
     spread, own = found * (1 - found), value * (1 - value)

@@ -410,6 +410,16 @@ def is_ratio(metric: Metric) -> bool:
     return metric.root_of is not None or (metric.target == 1 and metric.bounds[0] == 0)
 
 
+def is_slope(metric: Metric) -> bool:
+    """Return whether a metric is a calibration slope, which is 0 without skill.
+
+    >>> from statcv.metrics import METRICS
+    >>> [is_slope(METRICS[name]) for name in ("calibration_slope", "oe_ratio")]
+    [True, False]
+    """
+    return metric.target == 1 and metric.bounds[0] < 0
+
+
 def scale_of(metric: Metric, value: float) -> str:
     """Return the scale on which the limits of an estimate are symmetric."""
     return "log" if is_ratio(metric) and value > 0 else "identity"

@@ -25,6 +25,7 @@ from statcv.inference.estimates.influences import Influences, influences_on
 from statcv.inference.estimates.pair_variation import variation_of_difference
 from statcv.inference.estimates.values import share_by_record, values_by_split
 from statcv.inference.intervals.infinitesimal import OF_ONE_CLASS, shared_training
+from statcv.inference.intervals.interval import is_slope
 from statcv.inference.paired.delong import paired_delong
 from statcv.inference.paired.methods import (
     BY_INFLUENCE,
@@ -342,15 +343,16 @@ class Contrasts(Printed):
         )
 
     def _below_no_skill(self, first: str, second: str) -> float:
-        """Return the part of a difference of ranks that lies below no skill.
+        """Return the part of a difference of ranks or slopes that is below no skill.
 
         A fitted model ranks at random at worst, unless the sign of a coefficient
         differs between fits, so that this part of the difference is an error.
         """
         ranked = self.metric.rank and self.metric.pairs is not None
-        if not ranked or self.method.name != VARIED:
+        if self.method.name != VARIED or not (ranked or is_slope(self.metric)):
             return 0.0
         without = self.metric.without_skill(self.records.first.scores.n_classes)
+        without = 0.0 if is_slope(self.metric) else without
         if without is None:
             return 0.0
         a, b = (self.estimates[name].value for name in (first, second))
