@@ -137,7 +137,7 @@ def test_a_group_with_one_class_is_counted(final):
 
 def test_three_lines_say_what_was_validated_and_what_the_interval_counts(visits):
     assert str(visits).splitlines() == [
-        "auROC 0.74 (95% CI 0.71 to 0.77) in 1,601 complete records, 701 with y = 1",
+        "auROC 0.74 (95% CI 0.71 to 0.76) in 1,601 complete records, 701 with y = 1",
         "External validation; the interval counts these records alone",
         "Logistic regression, unpenalised, y ~ x1 + x3, fitted to all 396 rows",
     ]
