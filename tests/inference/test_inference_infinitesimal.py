@@ -11,6 +11,7 @@ import pytest
 import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import t as student
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -771,3 +772,41 @@ def test_the_loss_of_sure_predictions_may_be_wrong_although_none_was():
     data.loc[0, "p"] = 1.0  # a wrong one is counted among the losses
     wrong = scv.from_predictions(data, **read).estimate("log_loss").interval
     assert wrong.sides[0] == wrong.sides[1] > one.sides[1]
+
+
+# ---- other records, and slopes below 0 ----
+
+
+@pytest.mark.parametrize("clusters", [None, "site"])
+def test_predictions_made_elsewhere_have_wilsons_limits(clusters):
+    rng = np.random.default_rng(4)
+    data = pd.DataFrame({"y": rng.integers(0, 2, 30), "site": rng.integers(0, 12, 30)})
+    data["p"] = 1 / (1 + np.exp(-data["y"] - rng.normal(size=30)))
+    read = {"observed": "y", "predicted": "p", "cluster": clusters}
+    res = scv.from_predictions(data, **read)
+    one, known = res.estimate("auroc"), res.estimate("auroc", interval="delong")
+    assert one.interval.name == "influence"
+    assert "DeLong's" in one.method
+    assert one.se == pytest.approx(known.se, rel=1e-9)
+    spread = one.value * (1 - one.value)
+    limits = wilson_limits(one.value, known.se**2 / spread, 0.95, one.interval.df)
+    assert (one.lower, one.upper) == pytest.approx(limits, rel=1e-9)
+    loss = res.estimate("brier")
+    records = res.estimate("brier", interval="records")
+    assert loss.se == pytest.approx(records.se, rel=1e-9)
+    away = student.ppf(0.975, loss.interval.df) * loss.se
+    assert loss.upper - loss.value == pytest.approx(away)
+
+
+def test_a_slope_below_0_errs_by_that_much():
+    rng = np.random.default_rng(2)
+    data = pd.DataFrame({"x": rng.normal(size=200), "y": rng.integers(0, 2, 200)})
+    res = scv.cv("y ~ x", data, seed=2)
+    slope = res.estimate("calibration_slope")
+    assert slope.value < 0
+    assert slope.interval.sides[1] >= -slope.value > 0
+    assert slope.upper > -slope.value
+    other = scv.cv("y ~ x", data.assign(x=rng.normal(size=200)), seed=2)
+    compared = scv.compare(first=res, second=other, metric="calibration_slope")
+    below = min(other.estimate("calibration_slope").value, 0) - slope.value
+    assert compared.differences["se"].iloc[0] >= abs(below)
