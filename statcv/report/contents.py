@@ -13,9 +13,10 @@ from statcv.plots.drawn import named_results
 from statcv.plots.referee import MAX_CLASSES, PANELS
 from statcv.report import estimates, parts
 from statcv.report.checklists import GUIDELINES, answers_of, checklist, same_or_each
-from statcv.report.facts import data_flow, headline, names_of, sentence_parts, session
+from statcv.report.facts import data_flow, names_of, session
 from statcv.report.methods_paragraph import methods_section
-from statcv.report.parts import Cited, ReportTable, Said, Section, prose, said
+from statcv.report.parts import Cited, ReportTable, Section, said
+from statcv.report.prose import phrase, prose
 from statcv.report.replay import comparison_draws, replay, replay_comparison
 from statcv.results.comparison.comparison import Comparison
 from statcv.results.pooling import Pooled
@@ -68,7 +69,9 @@ def result_report(
     table = estimates.characteristics(res, by)
     described = () if table is None else (table,)
     tables = (facts_of(summary), data_flow(res), *described)
-    sections = [Section("Call and data", (sentence_parts(res, level),), tables=tables)]
+    sections = [
+        Section("Call and data", (phrase("sentence", res, level),), tables=tables)
+    ]
     if style == "tripod+ai":
         sections.append(methods_section({"": res}, level))
     if model and model.text:
@@ -95,17 +98,18 @@ def result_report(
             facts["described"] = "see the table of characteristics"
         answers = answers_of(style, res, level, **facts)
         for found in moved if style == "tripod+ai" else ():
-            over = prose("over {found.described}", found=found)
-            words = "; mean absolute prediction error {error} "
-            error = prose(words, error=parts.number_of(found.mape))
-            answers[0]["12e"] += ("; stability of predictions ", *over)
-            answers[0]["23a"] += (*error, *over)
+            over = "over {found.described}"
+            error = "; mean absolute prediction error {found.mape|number} "
+            answers[0]["12e"] += prose(
+                f"; stability of predictions {over}", found=found
+            )
+            answers[0]["23a"] += prose(error + over, found=found)
         sections.append(checklist(GUIDELINES[style], answers))
     quiet, warned = ("The call gave no warning.",), tuple(map(said, res.warnings))
     warnings = Section("Warnings of the call", () if warned else quiet, warned)
     last = session(None if external else parts.count(res.seed), replay(result, options))
     every = (*sections, notes_of(summary), warnings, last)
-    return parts.Report(said(summary.title), headline(res, level), every)
+    return parts.Report(said(summary.title), phrase("headline", res, level), every)
 
 
 # ---- a comparison ----
@@ -164,8 +168,7 @@ def comparison_report(comparison: Comparison, style: str | None = None) -> parts
     first = next(iter(results.values()))
     seed = parts.count(first.seed) if comparison_draws(comparison) else None
     last = session(seed, replay_comparison(comparison, options))
-    words = "Comparison of results by "
-    title = Said(f"{words}{comparison.metric.label}", f"{words!r} + res.metric.label")
+    title = said(res.computed("'Comparison of results by ' + res.metric.label"))
     return parts.Report(title, estimates.estimates_in_words(res), (*sections, last))
 
 

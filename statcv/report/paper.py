@@ -15,8 +15,8 @@ from statcv.inference import Estimate, make_estimates, metric_of
 from statcv.inference.estimates.groups import groups_of
 from statcv.inference.paired.contrasts import ADJUSTED
 from statcv.metrics import Metric
-from statcv.report.facts import outcome_level, resampling
 from statcv.report.parts import Cited, plain_text
+from statcv.report.prose import phrase
 from statcv.results.by_group import group_table
 from statcv.results.comparison.comparison import subtracted
 from statcv.results.estimating import is_bootstrap
@@ -280,9 +280,9 @@ def _evaluated(results: Mapping[str, Refittable | Pooled]) -> str:
     records = f"{design.n} records"
     if design.outcome.kind == "binary":
         events = words.plural(int(design.y.sum()), "event")
-        records += f" with {events} ({plain_text(outcome_level(first, 1))})"
+        records += f" with {events} ({plain_text(phrase('outcome_level', first, 1))})"
     text = f"of {what} in {records}"
-    schemes = {plain_text(resampling(one)) for one in each}
+    schemes = {plain_text(phrase("resampling", one)) for one in each}
     if len(schemes) == 1:
         text += f", by {schemes.pop()}"
     pooled = [one for one in results.values() if isinstance(one, Pooled)]

@@ -92,14 +92,19 @@ def as_html(text: str) -> str:
     return escape(visible(text))
 
 
-def environment(room: str, **more: Any) -> Environment:
-    """Return the templates of a room, which fail where something is not given."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+def environment(room: str, native: bool = False, **more: Any) -> Environment:
+    """Return the templates of a room, which fail where something is not given.
 
+    Those that are native return what they are made of in place of text.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2.nativetypes import NativeEnvironment
+
+    kind = NativeEnvironment if native else Environment
     loader = PackageLoader(room, "templates")
     plain_lines = ("trim_blocks", "lstrip_blocks", "keep_trailing_newline")
     blocks: dict[str, Any] = dict.fromkeys(plain_lines, True)
-    return Environment(loader=loader, undefined=StrictUndefined, **blocks, **more)
+    return kind(loader=loader, undefined=StrictUndefined, **blocks, **more)
 
 
 @cache
