@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from statcv.folds import SCHEMES
 from statcv.report import parts
 from statcv.report.parts import Cited, Prose, Said
-from statcv.results.writing.writers import environment
+from statcv.results.writing.writers import phrases
 from statcv.words import limits_digits
 
 if TYPE_CHECKING:
@@ -58,15 +58,9 @@ def _template(text: str) -> Template:
 @cache
 def _environment() -> Environment:
     """Return the templates of prose, which know each other's phrases."""
-    ends = {"variable_start_string": "{", "variable_end_string": "}"}
-    made = environment("statcv.report", native=True, **ends)
-    made.concat = _joined  # type: ignore[method-assign,assignment]
-    made.tests["nan"] = math.isnan
-    numbers: Any = {"count": parts.count, "form": parts.said}
-    made.filters |= {**numbers, "number": parts.number_of}
-    made.globals |= {"schemes": SCHEMES, "limits_digits": limits_digits}
-    made.globals |= vars(made.get_template("prose.txt").module)
-    return made
+    numbers = {"count": parts.count, "form": parts.said, "number": parts.number_of}
+    known = {"schemes": SCHEMES, "limits_digits": limits_digits, "isnan": math.isnan}
+    return phrases("statcv.report", "prose.txt", _joined, **numbers, **known)
 
 
 def _joined(pieces: Iterable[Any]) -> Prose:

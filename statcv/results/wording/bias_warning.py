@@ -15,14 +15,12 @@ from numpy.typing import NDArray
 from statcv.errors import DistributionalBiasWarning, FoldWarning, warn
 from statcv.folds import by_quantile
 from statcv.folds.audit import UNLIKE, between_folds, opposite_twins
-from statcv.folds.strata import ALIKE
 from statcv.folds.theory import pooled_null_auroc
 from statcv.inference.estimates.no_skill import MATERIAL, NoSkill
 from statcv.inference.estimates.values import values_by_repeat
 from statcv.inference.refits.refitting import uncensored_in_training
 from statcv.inference.tests.permutation import is_permutable
 from statcv.results.result import CVResult
-from statcv.results.wording.notes import balancing
 from statcv.results.wording.weighted_notes import note
 from statcv.words import joined, listed, plural
 
@@ -57,11 +55,9 @@ def warn_of_bias(result: CVResult) -> None:
     if not any(row.material and _is_asked(result, row) for row in rows):
         return
     able = result.learner.capabilities.refits and is_permutable(result.plan)
-    call = " The bias of the model itself is another: result.null_bias() estimates it."
     without, known, held_out = OF_KIND[outcome.kind]
     told = {"without": without, "known": known, "held_out": held_out}
-    told |= {"scores": _said(rows), "balancing": balancing(result)}
-    _warn("training means", more=call * able, **told)
+    _warn("training means", scores=_said(rows), result=result, able=able, **told)
 
 
 def _warn(name: str, **facts: Any) -> None:
@@ -105,9 +101,7 @@ def _warn_of_ranges(result: CVResult) -> bool:
         if told := _said(result.without_predictors):
             without = OF_KIND[result.design.outcome.kind][0]
             size = f": a model that predicts the {without} would score {told}{size}"
-    sure = "are" if measured else "are probably"
-    cure = "reduces" if strata.finer_per_fold < ALIKE else "removes nearly all of"
-    _warn("ranges", strata=strata, share=share, are=sure, size=size, cures=cure)
+    _warn("ranges", strata=strata, share=share, measured=measured, size=size)
     return True
 
 

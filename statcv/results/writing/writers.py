@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
@@ -105,6 +105,22 @@ def environment(room: str, native: bool = False, **more: Any) -> Environment:
     plain_lines = ("trim_blocks", "lstrip_blocks", "keep_trailing_newline")
     blocks: dict[str, Any] = dict.fromkeys(plain_lines, True)
     return kind(loader=loader, undefined=StrictUndefined, **blocks, **more)
+
+
+def phrases(
+    room: str, file: str, concat: Callable[[Iterable[Any]], Any], **known: Any
+) -> Environment:
+    """Return templates of phrases: braces enclose what is shown.
+
+    Each knows the phrases of a file, which are macros.
+    """
+    braces = {"variable_start_string": "{", "variable_end_string": "}"}
+    made = environment(room, native=True, **braces)
+    made.concat = concat  # type: ignore[method-assign,assignment]
+    made.globals |= known
+    made.filters |= {name: one for name, one in known.items() if callable(one)}
+    made.globals |= vars(made.get_template(file).module)
+    return made
 
 
 @cache
