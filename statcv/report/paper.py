@@ -13,12 +13,11 @@ from statcv.arguments import check_level, check_types
 from statcv.errors import ArgumentError
 from statcv.inference import Estimate, make_estimates, metric_of
 from statcv.inference.estimates.groups import groups_of
-from statcv.inference.paired.contrasts import ADJUSTED
 from statcv.metrics import Metric
 from statcv.report.parts import Cited, plain_text
 from statcv.report.prose import phrase
 from statcv.results.by_group import group_table
-from statcv.results.comparison.comparison import subtracted
+from statcv.results.comparison.comparison import shown_tables
 from statcv.results.estimating import is_bootstrap
 from statcv.results.pooling import Pooled, over_imputations, pooled_table
 from statcv.results.refittable import Refittable
@@ -153,34 +152,23 @@ def comparison_table(
                 "has one level; statcv.table(**comparison.results) shows the metrics "
                 "of its results side by side."
             )
-    compared, pairs = comparison.contrasts, comparison.differences
-    columns = ["difference", "lower", "upper"]
-    apart = [tuple(row) for row in pairs[columns].to_numpy(float)]
-    places = _digits(apart, digits)
-    differences = [
-        words.with_interval(text, *column(limits[1:], [], places))
-        for text, limits in zip(subtracted(compared, places), apart, strict=True)
-    ]
-    own = comparison.table[LIMITS].to_numpy(float)
-    alone = len(pairs) == 1 or comparison.reference is not None
-    adjusted = len(pairs) > 1 and comparison.adjust != "none"
-    name, heading, _ = ADJUSTED[comparison.adjust] if adjusted else ("p", "", "")
-    tested = [
-        [difference, words.p_value(p), *([words.p_value(q)] if adjusted else [])]
-        for difference, p, q in zip(differences, pairs["p"], pairs[name], strict=True)
-    ]
-    nothing = [""] * (2 + adjusted)
-    of = dict(zip(pairs["second"], tested, strict=True)) if alone else {}
-    rows = {
-        one: [*_cells([limits], places), *of.get(one, nothing)]
-        for one, limits in zip(comparison.table.index, own, strict=True)
-    }
-    if not alone:
-        names = pairs["second"] + " − " + pairs["first"]
-        rows |= {n: ["", *cells] for n, cells in zip(names, tested, strict=True)}
+    pairs = comparison.differences
+    if digits is None:
+        digits = words.shared_digits(pairs["lower"], pairs["upper"])
+    estimates, differences = shown_tables(comparison, digits)
+    tested, alone = differences.to_numpy().tolist(), comparison.reference is not None
+    of = {}
+    if alone or len(pairs) == 1:
+        of = dict(zip(pairs["second"], tested, strict=True))
+    nothing = [""] * differences.shape[1]
+    each = estimates.iloc[:, 0].items()
+    rows = {one: [cell, *of.get(one, nothing)] for one, cell in each}
+    if not of:
+        named = zip(differences.index, tested, strict=True)
+        rows |= {name: ["", *cells] for name, cells in named}
     ci = f"({words.percent(comparison.level)} CI)"
-    heads = [f"{comparison.metric.label} {ci}", f"Difference {ci}", "p"]
-    heads += [heading] * adjusted
+    heads = [f"{comparison.metric.label} {ci}", f"Difference {ci}"]
+    heads += differences.columns[1:]
     frame = pd.DataFrame(list(rows.values()), columns=heads, index=pd.Index(list(rows)))
     text = caption
     if text is None:

@@ -22,7 +22,7 @@ def prose(template: str, **known: Any) -> Prose:
     """Return a text in which fields in braces stand for what a report cites.
 
     A field is the name of words, or what is read of a source, which ``|count`` and
-    ``|form(".2f")`` show as a number; or a phrase of ``templates/prose.txt``.
+    ``|form(".2f")`` show as a number, or a phrase of ``templates/prose.txt``.
 
     >>> prose("z is {z.imag|form('.0f')} {unit}", z=Cited(2j, "res.z"), unit="m")
     ('z is ', Said(text='2', api='res.z.imag', value=2.0), ' m')
@@ -33,7 +33,7 @@ def prose(template: str, **known: Any) -> Prose:
 
 def phrase(name: str, *given: Any) -> Prose:
     """Return a phrase of ``templates/prose.txt``, of what it is about."""
-    made: Prose = _environment().globals[name](*given)  # type: ignore[operator]
+    made: Prose = getattr(_environment().globals["say"], name)(*given)
     return made
 
 
@@ -41,7 +41,7 @@ def phrase(name: str, *given: Any) -> Prose:
 def fields(template: str) -> set[str]:
     """Return the names of the words and sources that a template needs.
 
-    >>> sorted(fields("{plan}; {res.learner.label}; {size(res)}"))
+    >>> sorted(fields("{plan}; {res.learner.label}; {say.size(res)}"))
     ['plan', 'res']
     """
     from jinja2.meta import find_undeclared_variables

@@ -10,7 +10,7 @@ import pandas as pd
 
 import statcv.inference.meta.clustered_calibration as over_groups
 from statcv.arguments import check_level, check_types, described
-from statcv.errors import ArgumentError, UndefinedMetricWarning, warn
+from statcv.errors import ArgumentError
 from statcv.inference import Estimate, RandomEffects, Scores, joined_groups
 from statcv.inference.estimates.groups import among, group_estimates, groups_of
 from statcv.inference.meta.clustered_calibration import ClusteredCalibration
@@ -18,8 +18,9 @@ from statcv.inference.paired.contrasts import ADJUSTED, adjusted
 from statcv.inference.paired.groups import Group, compare_pair, group_differences
 from statcv.metrics import Metric
 from statcv.results.refittable import Refittable
+from statcv.results.wording.phrases import caution
 from statcv.tables import Table, column, labels_of
-from statcv.words import listed, plural, shared_digits, with_interval
+from statcv.words import shared_digits, with_interval
 
 # shown by group in a summary
 CALIBRATION = ("calibration_slope", "oe_ratio", "slope_counts", "oe_counts")
@@ -58,12 +59,7 @@ def group_table(
     table = pd.DataFrame(rows, columns=heads)
     undefined = table[table["estimate"].isna()]
     if len(undefined):
-        lacking = listed([*dict.fromkeys(undefined[name])])
-        warn(
-            f"{plural(len(undefined), 'metric')} of groups of {name} have no value, "
-            f"for example because a group lacks a class: {lacking}.",
-            UndefinedMetricWarning,
-        )
+        caution("undefined in groups", groups=list(undefined[name]), name=name)
     return Table(
         table,
         f"Metrics of the {'held-out ' * (not scores.external)}predictions by {name}",

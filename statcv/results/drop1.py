@@ -22,6 +22,7 @@ from statcv.results.comparison.likelihood_ratio import ANOTHER_QUESTION, Likelih
 from statcv.results.refits import LONG, duration, seconds_once
 from statcv.results.refittable import Refittable
 from statcv.results.summary import Summarised, Summary
+from statcv.results.wording.phrases import caution
 from statcv.tables import Table, shown_frame
 
 FULL = "<none>"  # R's name of the row in which nothing is dropped
@@ -183,11 +184,7 @@ def drop1(
         raise errors.FormulaError(f"{formula.text!r} has no term that can be dropped.")
     seconds = len(dropped) * seconds_once(result)
     if seconds > LONG:
-        errors.warn(
-            f"drop1() repeats the cross-validation {len(dropped)} times: about "
-            f"{duration(seconds)} on one core.",
-            errors.CostWarning,
-        )
+        caution("cost of drop1", times=len(dropped), cost=duration(seconds))
     data = as_frame(result.call.data).iloc[result.design.kept]
     same = {"scheme": result.plan, "data": data, "weights": result.weights}
     same |= dict.fromkeys(("k", "p", "pairs", "repeats", "stratify", "rebalance"))

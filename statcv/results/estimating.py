@@ -8,7 +8,7 @@ from typing import Literal, overload
 import numpy as np
 
 from statcv import arguments, inference
-from statcv.errors import ArgumentTypeError, MetricError, UndefinedMetricWarning, warn
+from statcv.errors import ArgumentTypeError, MetricError
 from statcv.folds import FoldPlan
 from statcv.inference.estimates.monte_carlo import MonteCarlo
 from statcv.inference.estimates.monte_carlo import monte_carlo as error_by_chance
@@ -23,7 +23,7 @@ from statcv.inference.refits.optimism import optimism_corrected as corrected
 from statcv.metrics import Metric
 from statcv.results.refits import Running, warn_of_interval
 from statcv.results.refittable import Refittable
-from statcv.words import stated
+from statcv.results.wording.phrases import caution
 
 
 def estimate(
@@ -144,11 +144,7 @@ def estimate(
             unit = "records"
         elif result.scores.by_split:
             unit = "splits"
-        warn(
-            f"{stated(metric.label, found.how)} has no value in "
-            f"{found.n_undefined} of {found.n_values} {unit}; they are omitted.",
-            UndefinedMetricWarning,
-        )
+        caution("undefined values", found=found, unit=unit)
     return found
 
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from statcv.arguments import resolve_seed
 from statcv.engine import Setup, fit_all
-from statcv.errors import CostWarning, warn
 from statcv.inference.refits.jackknife import MOST_FITS, Kept
 from statcv.inference.refits.nested_cv import FEW_REPEATS, REPEATS, nested_fits
 from statcv.metrics import Metric
 from statcv.models import Fit
 from statcv.models.thresholds import Thresholded, threshold_in, threshold_used
 from statcv.numeric.arrays import Floats
+from statcv.results.wording.phrases import caution
 from statcv.tables import Printed
 
 if TYPE_CHECKING:
@@ -171,13 +171,8 @@ def warn_of_permutations(result: Refittable, times: int) -> None:
         return
     once = seconds_once(result)
     if once * times > LONG:
-        warn(
-            f"{times} permutations fit {result.plan.n_fits} training sets each, one "
-            f"by one: about {duration(once * times)} on one core, at "
-            f"{duration(once)} per permutation. Use n_jobs= for several processes, "
-            "or n_permutations= for fewer permutations.",
-            CostWarning,
-        )
+        known = {"times": times, "fits": result.plan.n_fits, "once": duration(once)}
+        caution("cost of permutations", cost=duration(once * times), **known)
 
 
 def warn_of_interval(result: Refittable, interval: str) -> None:
@@ -216,9 +211,5 @@ def warn_of_fits(result: Refittable, what: str, fits: float, instead: str) -> No
     """
     seconds = fits * seconds_once(result) / result.plan.n_fits
     if seconds > LONG:
-        warn(
-            f"{what} makes about {fits:,.0f} fits: about {duration(seconds)} on one "
-            f"core, at the speed of the fits so far. Use n_jobs= for several "
-            f"processes; {instead}.",
-            CostWarning,
-        )
+        known = {"what": what, "fits": fits, "instead": instead}
+        caution("cost of fits", cost=duration(seconds), **known)

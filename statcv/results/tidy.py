@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.arguments import check_level
-from statcv.errors import CoefficientError, StatcvWarning, warn
+from statcv.errors import CoefficientError
 from statcv.formula import as_frame
 from statcv.inference.paired.tests import PairedTest
 from statcv.models import cumulative_information
@@ -24,8 +24,8 @@ from statcv.models.likelihood import (
 from statcv.numeric.arrays import Floats
 from statcv.results.comparison.likelihood_ratio import why_no_likelihood
 from statcv.results.refittable import Refittable
+from statcv.results.wording.phrases import caution
 from statcv.tables import Table, labels_of
-from statcv.words import plural
 
 UNDETERMINED = 1e-13  # share of the largest eigenvalue that is rounding
 FREE = 1e-8  # part of a coefficient in a direction without information
@@ -81,12 +81,7 @@ def tidy(result: Refittable, level: float = 0.95) -> pd.DataFrame:
     values = np.asarray(estimates, dtype=float)
     ses, df, why = standard_errors(result, values)
     if why:
-        lost = int(np.isnan(ses).sum())
-        have = "has" if lost == 1 else "have"
-        warn(
-            f"{plural(lost, 'standard error')} of tidy() {have} no value: {why}.",
-            StatcvWarning,
-        )
+        caution("lost standard errors", lost=int(np.isnan(ses).sum()), why=why)
     table = pd.DataFrame({"term": estimates.index, "estimate": values})
     table["std.error"] = ses
     pairs = zip(values.tolist(), ses.tolist(), strict=True)

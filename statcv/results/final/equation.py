@@ -14,7 +14,7 @@ import pandas as pd
 
 from statcv import models
 from statcv.arguments import is_whole
-from statcv.errors import ArgumentError, EquationError, PrecisionWarning, warn
+from statcv.errors import ArgumentError, EquationError
 from statcv.formula import Design
 from statcv.models.likelihood import CumulativeLogit, Generalized
 from statcv.models.selection import Selection
@@ -35,7 +35,7 @@ from statcv.results.final.expressions import (
     risk_of,
     rounded,
 )
-from statcv.words import plural
+from statcv.results.wording.phrases import caution
 
 NEGLIGIBLE = 1e-6  # the change of a prediction by rounding that is negligible
 ROUNDING = 1e-13  # a change of predictions that is rounding
@@ -417,9 +417,5 @@ def warn_of_few_events(design: Design, model: models.Model | None) -> None:
         plain = not (model.penalised or model.capabilities.likelihood is None)
         of, others = "events", "Cox(C=1.0)"
     if plain and events < terms:
-        warn(
-            f"the equation has {plural(terms, 'coefficient')} from {events} {of}, so "
-            "that its predictions are too extreme for other records; "
-            f"{others} or shrunk() still work.",
-            PrecisionWarning,
-        )
+        known = {"terms": terms, "events": events, "of": of, "others": others}
+        caution("few events of an equation", **known)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from statcv.engine import progress_bar, run_quietly
-from statcv.errors import FoldWarning, UndefinedMetricWarning, warn
+from statcv.errors import FoldWarning
 from statcv.folds import FoldPlan
 from statcv.inference import MonteCarlo, Scores, values_by_split
 from statcv.inference.refits.refitting import scores_of
@@ -19,6 +19,7 @@ from statcv.numeric.arrays import Floats
 from statcv.results.stratifier_bias.candidates import UNBIASED, CandidateStratifier
 from statcv.results.stratifier_bias.ranking import count_split
 from statcv.results.stratifier_bias.setting import Setting, se_of_difference, values_of
+from statcv.results.wording.phrases import caution
 from statcv.tables import Table, number
 
 if TYPE_CHECKING:
@@ -166,11 +167,8 @@ def measure_all(
             if how == "per_fold" and np.isnan(np.concatenate(by_fold)).any():
                 lacking.append(candidate.name)
     if lacking:
-        warn(
-            f"{setting.metric.label} has no value in some folds of "
-            f"{', '.join(lacking)}; these folds are not averaged.",
-            UndefinedMetricWarning,
-        )
+        label = setting.metric.label
+        caution("undefined in folds", label=label, candidates=lacking)
     values = values_of(reference.scores, setting.metric, how)
     return replace(
         result,

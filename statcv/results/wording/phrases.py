@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from statcv import errors
 from statcv.folds.strata import ALIKE
 from statcv.formula import counted
 from statcv.results.writing.writers import phrases
 from statcv.tables import number
-from statcv.words import joined, listed, plural, stated
+from statcv.words import joined, listed, plural, stated, stored_rows
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 def phrase(name: str, *given: Any) -> str:
     """Return a phrase of ``templates/phrases.txt``, of what it is about."""
-    return str(_environment().globals[name](*given))  # type: ignore[operator]
+    return str(getattr(_environment().globals["say"], name)(*given))
 
 
 def filled(text: str, **facts: Any) -> str:
@@ -30,6 +31,18 @@ def filled(text: str, **facts: Any) -> str:
     """
     made = _template(text)
     return _in_one_line(made.root_render_func(made.new_context(facts)))
+
+
+def caution(name: str, /, **facts: Any) -> None:
+    """Give a warning of the table, with facts in place of its fields."""
+    kind, text = _warnings()[name]
+    errors.warn(filled(text, **facts), getattr(errors, kind))
+
+
+@cache
+def _warnings() -> dict[str, tuple[str, str]]:
+    rows = stored_rows("statcv.results.wording", "warnings.txt")
+    return {name: (kind, text) for name, kind, text in rows}
 
 
 def sentence_case(text: str) -> str:

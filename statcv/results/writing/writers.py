@@ -112,14 +112,14 @@ def phrases(
 ) -> Environment:
     """Return templates of phrases: braces enclose what is shown.
 
-    Each knows the phrases of a file, which are macros.
+    The macros of a file are phrases that each of them knows, as ``say.name(...)``.
     """
     braces = {"variable_start_string": "{", "variable_end_string": "}"}
     made = environment(room, native=True, **braces)
     made.concat = concat  # type: ignore[method-assign,assignment]
     made.globals |= known
     made.filters |= {name: one for name, one in known.items() if callable(one)}
-    made.globals |= vars(made.get_template(file).module)
+    made.globals["say"] = made.get_template(file).module
     return made
 
 
