@@ -14,7 +14,7 @@ from statcv.inference.estimates.groups import group_name
 from statcv.inference.paired.records import is_result
 from statcv.numeric.arrays import Floats
 from statcv.report.paper import check_options
-from statcv.results.refittable import Refittable
+from statcv.results.result import CVResult
 from statcv.results.writing.export import INDENT, PaperTable
 from statcv.tables import column, decimals
 from statcv.words import plural, with_interval
@@ -174,7 +174,7 @@ def _named(columns: str | Sequence[str], frame: pd.DataFrame) -> list[str]:
     return names
 
 
-def _classes(result: Refittable, frame: pd.DataFrame) -> pd.Series[Any]:
+def _classes(result: CVResult, frame: pd.DataFrame) -> pd.Series[Any]:
     """Return the class of each row, also of rows that were omitted as incomplete."""
     outcome = result.design.outcome
     if not outcome.levels:

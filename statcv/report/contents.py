@@ -20,7 +20,7 @@ from statcv.report.prose import phrase, prose
 from statcv.report.replay import comparison_draws, replay, replay_comparison
 from statcv.results.comparison.comparison import Comparison
 from statcv.results.pooling import Pooled
-from statcv.results.refittable import Refittable
+from statcv.results.result import CVResult
 from statcv.results.writing.styles import check_style
 from statcv.words import stored_rows
 
@@ -48,7 +48,7 @@ def facts_of(summary: Cited) -> ReportTable:
 
 
 def result_report(
-    result: Refittable, style: str | None, by: Any, level: float
+    result: CVResult, style: str | None, by: Any, level: float
 ) -> parts.Report:
     """Return the report of a cross-validation, or of an external validation.
 
@@ -260,7 +260,7 @@ def _described(kind: str) -> list[tuple[str, ...]]:
     ]
 
 
-def pictures_section(result: Refittable, level: float) -> Section:
+def pictures_section(result: CVResult, level: float) -> Section:
     """Return the pictures that ``result.plot()`` shows, and what is said of others.
 
     Parameters

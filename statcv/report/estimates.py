@@ -14,7 +14,7 @@ from statcv.report.facts import heterogeneity_table, is_given, lists_coefficient
 from statcv.report.parts import Cited, Prose, ReportTable, Said, Section, said
 from statcv.report.prose import prose
 from statcv.report.replay import stability_call
-from statcv.results.refittable import Refittable
+from statcv.results.result import CVResult
 from statcv.results.summary import MANY
 from statcv.tables import decimals
 from statcv.words import limits_digits, shared_digits
@@ -158,7 +158,7 @@ FEW = 4  # largest number of clusters of which every two are compared
 
 
 def clusters_of(
-    result: Refittable, by: Any, level: float
+    result: CVResult, by: Any, level: float
 ) -> tuple[Section, dict[str, parts.Words]]:
     """Return the estimates of each cluster, and what a checklist says of them.
 

@@ -11,25 +11,25 @@ from statcv.report import parts
 from statcv.report.parts import Cited, Said, said
 from statcv.report.prose import phrase
 from statcv.results.comparison.comparison import Comparison
-from statcv.results.refittable import Refittable
+from statcv.results.result import CVResult
 from statcv.results.summary import MANY
 from statcv.words import stored_rows
 
 DRAWN_WITH = ("matplotlib", "jinja2")
 
 
-def is_given(result: Refittable) -> bool:
+def is_given(result: CVResult) -> bool:
     """Return whether the predictions were made by other software."""
     return not result.learner.capabilities.refits
 
 
-def lists_coefficients(result: Refittable) -> bool:
+def lists_coefficients(result: CVResult) -> bool:
     """Return whether the report lists the coefficients of the fit to all records."""
     held = result.held.coefficients
     return held is not None and 0 < held.shape[1] <= MANY
 
 
-def sentence_of(result: Refittable, level: float = 0.95) -> str:
+def sentence_of(result: CVResult, level: float = 0.95) -> str:
     """Return the sentence for an abstract."""
     return parts.plain_text(phrase("sentence", Cited(result), level))
 

@@ -8,7 +8,7 @@ from statcv.report.facts import names_of
 from statcv.report.parts import Cited, Prose, Section
 from statcv.report.prose import phrase
 from statcv.results.comparison.comparison import Comparison
-from statcv.results.refittable import Refittable
+from statcv.results.result import CVResult
 from statcv.words import stored_rows
 
 WORKS = {row[0]: row[1] for row in stored_rows("statcv.report", "templates/works.txt")}
@@ -20,7 +20,7 @@ OF_INTERVALS = {
 }
 
 
-def cited_works(result: Refittable, level: float) -> tuple[str, ...]:
+def cited_works(result: CVResult, level: float) -> tuple[str, ...]:
     """Return the keys of the works that apply to what was done."""
     keys = ["tripod"]
     scheme = result.plan.scheme

@@ -20,7 +20,7 @@ from statcv.results.by_group import group_table
 from statcv.results.comparison.comparison import shown_tables
 from statcv.results.estimating import is_bootstrap
 from statcv.results.pooling import Pooled, over_imputations, pooled_table
-from statcv.results.refittable import Refittable
+from statcv.results.result import CVResult
 from statcv.results.writing.export import INDENT, PaperTable
 from statcv.tables import check_digits, column
 
@@ -58,7 +58,7 @@ def check_options(function: Callable[..., Any], given: Mapping[str, Any]) -> Non
 
 
 def paper_table(
-    results: Mapping[str, Refittable | Pooled],
+    results: Mapping[str, CVResult | Pooled],
     *,
     by: Any = None,
     metrics: Any = None,
@@ -178,20 +178,20 @@ def comparison_table(
     return PaperTable(frame, text, label, told)
 
 
-def _single(result: Refittable | Pooled) -> Refittable:
+def _single(result: CVResult | Pooled) -> CVResult:
     """Return the result of the first imputation of a pooled one, or the result."""
     return result.imputations[0] if isinstance(result, Pooled) else result
 
 
 def _made(
-    result: Refittable | Pooled, metrics: Sequence[Metric], level: float
+    result: CVResult | Pooled, metrics: Sequence[Metric], level: float
 ) -> list[Estimate]:
     if isinstance(result, Pooled):
         return [one.estimate for one in over_imputations(result, metrics, level)]
     return list(make_estimates(result.scores, [(m, None) for m in metrics], level))
 
 
-def _metrics_of(result: Refittable | Pooled, metrics: Any) -> list[Metric]:
+def _metrics_of(result: CVResult | Pooled, metrics: Any) -> list[Metric]:
     """Return the metrics to show, which are those of the result unless named."""
     if metrics is None:
         return list(result.chosen_metrics)
@@ -217,7 +217,7 @@ def _digits(limits: Sequence[Limits], given: int | None) -> int:
 
 
 def _of_bootstrap(
-    result: Refittable | Pooled, level: float
+    result: CVResult | Pooled, level: float
 ) -> dict[str, pd.Series[float]]:
     """Return the .632 and .632+ estimates of a bootstrap, by the heads of columns."""
     if isinstance(result, Pooled) or not is_bootstrap(result.plan):
@@ -227,7 +227,7 @@ def _of_bootstrap(
 
 
 def _by_group(
-    results: Sequence[Refittable | Pooled],
+    results: Sequence[CVResult | Pooled],
     metrics: Sequence[Sequence[Metric]],
     by: Any,
     level: float,
@@ -258,7 +258,7 @@ def _by_group(
 # ---- caption and notes ----
 
 
-def _evaluated(results: Mapping[str, Refittable | Pooled]) -> str:
+def _evaluated(results: Mapping[str, CVResult | Pooled]) -> str:
     """Return of what, in which records and by which scheme, as the end of a caption."""
     each = [Cited(_single(one)) for one in results.values()]
     first, design = each[0], each[0].thing.design
@@ -280,7 +280,7 @@ def _evaluated(results: Mapping[str, Refittable | Pooled]) -> str:
 
 
 def _notes(
-    results: Mapping[str, Refittable | Pooled],
+    results: Mapping[str, CVResult | Pooled],
     estimates: Sequence[Sequence[Estimate]],
     level: float,
 ) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -17,10 +17,12 @@ from statcv.inference.meta.clustered_calibration import ClusteredCalibration
 from statcv.inference.paired.contrasts import ADJUSTED, adjusted
 from statcv.inference.paired.groups import Group, compare_pair, group_differences
 from statcv.metrics import Metric
-from statcv.results.refittable import Refittable
 from statcv.results.wording.phrases import caution
 from statcv.tables import Table, column, labels_of
 from statcv.words import shared_digits, with_interval
+
+if TYPE_CHECKING:
+    from statcv.results.result import CVResult
 
 # shown by group in a summary
 CALIBRATION = ("calibration_slope", "oe_ratio", "slope_counts", "oe_counts")
@@ -83,7 +85,7 @@ def in_groups(
 
 
 def summary_by_group(
-    result: Refittable, level: float, digits: int | None
+    result: CVResult, level: float, digits: int | None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return headline and calibration in the groups of the call, unrounded and as text.
 
@@ -119,7 +121,7 @@ def summary_by_group(
 
 
 def compare_groups(
-    result: Refittable,
+    result: CVResult,
     metric: str | Metric | None = None,
     *,
     by: Any = None,
@@ -201,7 +203,7 @@ def compare_groups(
 
 
 def heterogeneity(
-    result: Refittable,
+    result: CVResult,
     metric: str | Metric | None = None,
     *,
     by: Any = None,
@@ -248,7 +250,7 @@ def heterogeneity(
 
 
 def clustered_calibration(
-    result: Refittable, *, by: Any, level: float = 0.95
+    result: CVResult, *, by: Any, level: float = 0.95
 ) -> ClusteredCalibration:
     """Return the mean calibration curve over hospitals or other groups.
 

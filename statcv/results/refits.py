@@ -20,7 +20,7 @@ from statcv.results.wording.phrases import caution
 from statcv.tables import Printed
 
 if TYPE_CHECKING:
-    from statcv.results.refittable import Refittable
+    from statcv.results.result import CVResult
     from statcv.results.stability import Stability
 
 
@@ -40,7 +40,7 @@ class Running:
 
     @classmethod
     def of(
-        cls, result: Refittable, seed: Seed, n_jobs: int | None, progress: bool | None
+        cls, result: CVResult, seed: Seed, n_jobs: int | None, progress: bool | None
     ) -> Running:
         """Return how refits of a result are made, with its own seed unless given."""
         own = result.seed if seed is None else resolve_seed(seed)
@@ -144,7 +144,7 @@ def duration(seconds: float) -> str:
     return f"{hours:.2g} h" if hours < 48 else f"{hours / 24:.3g} days"
 
 
-def seconds_once(result: Refittable) -> float:
+def seconds_once(result: CVResult) -> float:
     """Return the time of all fits of a plan at the speed of the middle one.
 
     The first fit of a process often takes many times as long as the others, as
@@ -158,7 +158,7 @@ def seconds_once(result: Refittable) -> float:
     return float(middle) * result.plan.n_fits
 
 
-def warn_of_permutations(result: Refittable, times: int) -> None:
+def warn_of_permutations(result: CVResult, times: int) -> None:
     """Warn of the time that permutations will take if fits are made one by one.
 
     Parameters
@@ -175,7 +175,7 @@ def warn_of_permutations(result: Refittable, times: int) -> None:
         caution("cost of permutations", cost=duration(once * times), **known)
 
 
-def warn_of_interval(result: Refittable, interval: str) -> None:
+def warn_of_interval(result: CVResult, interval: str) -> None:
     """Warn of the time that the refits of an interval will take.
 
     Parameters
@@ -196,7 +196,7 @@ def warn_of_interval(result: Refittable, interval: str) -> None:
     warn_of_fits(result, f"interval={interval!r}", fits, instead)
 
 
-def warn_of_fits(result: Refittable, what: str, fits: float, instead: str) -> None:
+def warn_of_fits(result: CVResult, what: str, fits: float, instead: str) -> None:
     """Warn of the time that fits will take, and say what else can be done.
 
     Parameters

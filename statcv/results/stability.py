@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from statcv.plots.stability import Kind
-    from statcv.results.refittable import Refittable
+    from statcv.results.result import CVResult
 
 
 def of_folds(setup: Setup, fits: int, running: Running) -> tuple[Floats, int]:
@@ -101,7 +101,7 @@ class Stability:
         Horizon of the risk, for times to an event.
     """
 
-    result: Refittable
+    result: CVResult
     predicted: Floats
     failed: int
     n_boot: int | None
@@ -313,7 +313,7 @@ class Stability:
 
 
 def stability(
-    result: Refittable,
+    result: CVResult,
     n_boot: int | None = None,
     *,
     from_folds: bool = False,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -19,9 +19,11 @@ from statcv.numeric.arrays import Floats, Numbers
 from statcv.numeric.survival import events_of, times_of
 from statcv.results.by_group import group_table
 from statcv.results.estimating import is_bootstrap
-from statcv.results.refittable import Refittable
 from statcv.results.wording.phrases import caution
 from statcv.tables import Table, Values, labels_of
+
+if TYPE_CHECKING:
+    from statcv.results.result import CVResult
 
 # ---- records and fits ----
 
@@ -41,7 +43,7 @@ def fit_names(plan: FoldPlan) -> pd.DataFrame:
     return names.assign(draw=np.arange(plan.n_fits) - first + 1)
 
 
-def predictions(result: Refittable) -> pd.DataFrame:
+def predictions(result: CVResult) -> pd.DataFrame:
     """Return the held-out predictions, with one row per record and repeat.
 
     The columns are ``row``, ``repeat``, ``fold``, ``observed`` and ``predicted``.
@@ -67,7 +69,7 @@ def predictions(result: Refittable) -> pd.DataFrame:
     return Table(pd.DataFrame(columns), said, list(columns)[plan.repeats == 1 :])
 
 
-def pairs(result: Refittable) -> pd.DataFrame:
+def pairs(result: CVResult) -> pd.DataFrame:
     """Return the pairs of records with different outcomes that one fit did not see.
 
     There is one row per pair: a held-out record and its partner, which was either
@@ -91,7 +93,7 @@ def pairs(result: Refittable) -> pd.DataFrame:
     return Table(table, caption)
 
 
-def folds(result: Refittable) -> pd.DataFrame:
+def folds(result: CVResult) -> pd.DataFrame:
     """Return the fits, with sizes, class counts, drops, convergence and seconds.
 
     There is one row per fold and repeat. If a fold has several fits
@@ -123,7 +125,7 @@ def folds(result: Refittable) -> pd.DataFrame:
     return Table(table, caption)
 
 
-def learning_curves(result: Refittable) -> pd.DataFrame:
+def learning_curves(result: CVResult) -> pd.DataFrame:
     """Return the metrics of a boosted model after each round of boosting.
 
     There is one row per fit, metric and round. The columns are ``repeat``, ``fold``
@@ -157,7 +159,7 @@ def learning_curves(result: Refittable) -> pd.DataFrame:
 # ---- metrics ----
 
 
-def metrics(result: Refittable, level: float = 0.95, *, by: Any = None) -> pd.DataFrame:
+def metrics(result: CVResult, level: float = 0.95, *, by: Any = None) -> pd.DataFrame:
     """Return a table of all metrics in every available form, one row per metric.
 
     The columns are ``metric``, ``how``, ``estimate`` with ``lower`` and ``upper``,
@@ -259,7 +261,7 @@ def _ways(scores: Scores, metric: Metric) -> tuple[str, ...]:
 # ---- the records to which the model was fitted ----
 
 
-def apparent(result: Refittable) -> pd.Series[float]:
+def apparent(result: CVResult) -> pd.Series[float]:
     """Return the metrics of the fit on all rows, on those same rows; optimistic.
 
     Examples

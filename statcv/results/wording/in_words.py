@@ -11,7 +11,6 @@ from statcv.inference import Estimate, Readable
 from statcv.models.imputation import Imputed
 from statcv.models.selection import selection_in
 from statcv.numeric.survival import events_of
-from statcv.results.refittable import Refittable
 from statcv.results.wording.phrases import phrase, sentence_case
 from statcv.tables import WIDTH
 from statcv.words import joined, listed, plural
@@ -42,7 +41,7 @@ def scheme_in_words(result: Readable) -> str:
     return sentence_case(phrase("scheme", result))
 
 
-def methods_in_words(result: Refittable, final: bool) -> str:
+def methods_in_words(result: Readable, final: bool) -> str:
     """Return what was done, as the methods section of a paper says it.
 
     Parameters

@@ -23,7 +23,7 @@ def phrase(name: str, *given: Any) -> str:
     return str(getattr(_environment().globals["say"], name)(*given))
 
 
-def filled(text: str, **facts: Any) -> str:
+def filled(text: str, /, **facts: Any) -> str:
     """Return a text with facts in place of its fields.
 
     >>> filled("{fits|plural('fit')}, of which {share|form('.1f')}", fits=2, share=0.5)

@@ -116,7 +116,7 @@ def phrases(
     """
     braces = {"variable_start_string": "{", "variable_end_string": "}"}
     made = environment(room, native=True, **braces)
-    made.concat = concat  # type: ignore[method-assign,assignment]
+    made.concat = concat  # type: ignore[method-assign]
     made.globals |= known
     made.filters |= {name: one for name, one in known.items() if callable(one)}
     made.globals["say"] = made.get_template(file).module
