@@ -269,41 +269,27 @@ def pictures_section(result: CVResult, level: float) -> Section:
     level : float
         Confidence level of the bands.
     """
-    kind, why = result.design.outcome.kind, ""
+    kind, outcome = result.design.outcome.kind, result.design.outcome
     draws = PANELS[kind](named_results((result,), "report"), level)
     probabilities, external = result.scores.probabilities, result.scores.external
-    if kind == "continuous":
-        why = "ROC, calibration of risks and net benefit are for classes."
-    elif kind == "binary" and not probabilities:
+    if kind == "binary" and not probabilities:
         kind = "scores"
-        why = (
-            "Calibration and net benefit need probabilities, and these predictions "
-            "are scores on a scale of their own."
-        )
-    elif kind == "survival" and not result.design.outcome.horizons:
+    elif kind == "survival" and not outcome.horizons:
         kind = "without horizon"
-        why = "Calibration and net benefit need the risk by some time (horizon=)."
-    elif kind == "multiclass":
-        why = "Each class is shown against all others."
-        if result.design.outcome.ordered:
-            why = "The classes above each cut point are shown against those below it."
-        why += " Net benefit is defined for two classes, and is not shown."
-        if len(result.design.outcome.levels) > MAX_CLASSES:
-            why += " For so many, neither ROC curves nor calibration are drawn."
-        elif not probabilities:
-            why += " Scores that are not probabilities have no calibration."
+    many = len(outcome.levels) > MAX_CLASSES
     pictures = []
     for words, draw in zip(_described(kind), draws, strict=True):
         if words == ("none",):
             continue
         name, title, text = words
-        if result.design.outcome.ordered:
+        if outcome.ordered:
             for a, b in AT_CUTS:
                 title, text = title.replace(a, b), text.replace(a, b)
         if external:
             text = text.replace("held-out ", "").replace("Held-out p", "P")
 
         pictures.append(parts.Picture(name, title, text, draw))
+    why = phrase("not_drawn", kind, outcome.ordered, many, probabilities)
     return Section("Pictures", prose=(why,) * bool(why), pictures=tuple(pictures))
 
 

@@ -168,7 +168,7 @@ def comparison_table(
         rows |= {name: ["", *cells] for name, cells in named}
     ci = f"({words.percent(comparison.level)} CI)"
     heads = [f"{comparison.metric.label} {ci}", f"Difference {ci}"]
-    heads += differences.columns[1:]
+    heads += [*differences.columns[1:]]
     frame = pd.DataFrame(list(rows.values()), columns=heads, index=pd.Index(list(rows)))
     text = caption
     if text is None:
@@ -261,22 +261,10 @@ def _by_group(
 def _evaluated(results: Mapping[str, CVResult | Pooled]) -> str:
     """Return of what, in which records and by which scheme, as the end of a caption."""
     each = [Cited(_single(one)) for one in results.values()]
-    first, design = each[0], each[0].thing.design
-    what = f"the model ({first.thing.learner.label})"
-    if len(each) > 1:
-        what = f"{len(each)} models"
-    records = f"{design.n} records"
-    if design.outcome.kind == "binary":
-        events = words.plural(int(design.y.sum()), "event")
-        records += f" with {events} ({plain_text(phrase('outcome_level', first, 1))})"
-    text = f"of {what} in {records}"
     schemes = {plain_text(phrase("resampling", one)) for one in each}
-    if len(schemes) == 1:
-        text += f", by {schemes.pop()}"
-    pooled = [one for one in results.values() if isinstance(one, Pooled)]
-    if len(pooled) == len(results):
-        text += f", pooled over {len(pooled[0].imputations)} imputations"
-    return f"{text}."
+    pooled = [len(p.imputations) for p in results.values() if isinstance(p, Pooled)]
+    imputations = pooled[0] if len(pooled) == len(results) else 0
+    return plain_text(phrase("evaluated", each, [*schemes], imputations))
 
 
 def _notes(

@@ -12,7 +12,7 @@ from statcv.folds import SCHEMES
 from statcv.report import parts
 from statcv.report.parts import Cited, Prose, Said
 from statcv.results.writing.writers import phrases
-from statcv.words import limits_digits
+from statcv.words import limits_digits, plural
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -59,7 +59,12 @@ def _template(text: str) -> Template:
 def _environment() -> Environment:
     """Return the templates of prose, which know each other's phrases."""
     numbers = {"count": parts.count, "form": parts.said, "number": parts.number_of}
-    known = {"schemes": SCHEMES, "limits_digits": limits_digits, "isnan": math.isnan}
+    known: dict[str, Any] = {
+        "schemes": SCHEMES,
+        "limits_digits": limits_digits,
+        "isnan": math.isnan,
+    }
+    known["plural"] = plural
     return phrases("statcv.report", "prose.txt", _joined, **numbers, **known)
 
 
@@ -68,7 +73,8 @@ def _joined(pieces: Iterable[Any]) -> Prose:
     found: list[str | Said] = []
     for piece in pieces:
         shown = parts.said(piece) if isinstance(piece, Cited) else piece
-        for one in parts.as_prose(shown):
+        for part in parts.as_prose(shown):
+            one = part if isinstance(part, Said) else str(part)
             if found and isinstance(one, str) and isinstance(found[-1], str):
                 found[-1] += one
             else:

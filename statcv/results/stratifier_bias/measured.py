@@ -68,21 +68,20 @@ def _said(cost: float, half: float, of_records: float, setting: Setting) -> str:
         return f"{setting.metric.label} has no value"
     if np.isnan(half) and cost == 0:
         return "no difference (no interval over folds)"
-    verb = "costs" if cost >= 0 else "flatters by"
+    verb, away = "costs" if cost >= 0 else "flatters by", abs(cost)
     if np.isnan(half):
-        return f"{verb} {number(abs(cost))} {unit} (no interval over folds)"
-    digits, away = shown_to(2 * half, setting), abs(cost)
+        return f"{verb} {number(away)} {unit} (no interval over folds)"
+    digits = shown_to(2 * half, setting)
     if away <= half:
         most = number(away + np.fmax(half, of_records), digits)
         return f"no bias detected: at most {most} {unit}"
     least = number(away - half, digits)
     if float(least) == 0:  # although the interval excludes 0
         least = number(away - half, 10 * (away - half))
-    limits = f"({least} to {number(away + half, digits)})"
-    size = f"{verb} {number(away, digits)} {unit}"
-    if away <= of_records:
-        return f"{size} in these records {limits}, within sampling error over records"
-    return f"{size} {limits}"
+    here = " in these records" * (away <= of_records)
+    within = ", within sampling error over records" * bool(here)
+    limits = f"({least} to {number(away + half, digits)}){within}"
+    return f"{verb} {number(away, digits)} {unit}{here} {limits}"
 
 
 # ---- the estimate on the folds of each candidate, and the unbiased one ----
