@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +66,11 @@ class Refits(Printed):
 
     setup: Setup
     threshold: float | None
+    # computed so far: by metric and way of combining folds; by the models compared;
+    # and metrics under permuted outcomes
+    jackknives: Kept = field(default_factory=dict)
+    stabilities: dict[Any, Stability] = field(default_factory=dict)
+    permutations: KeptPermutations = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
         """Keep jackknives and permutations, but not the fit on all rows."""
@@ -105,23 +110,6 @@ class Refits(Printed):
         """
         own = threshold_in(self.all_rows, self.setup.design.matrix)
         return threshold_used(metric, self.threshold, own)
-
-    # ---- stored refits ----
-
-    @cached_property
-    def jackknives(self) -> Kept:
-        """The jackknives computed so far, by metric and way of combining folds."""
-        return {}
-
-    @cached_property
-    def stabilities(self) -> dict[Any, Stability]:
-        """The stability of predictions, by the models that were compared."""
-        return {}
-
-    @cached_property
-    def permutations(self) -> KeptPermutations:
-        """The metrics under permuted outcomes computed so far."""
-        return {}
 
 
 # ---- what they cost ----

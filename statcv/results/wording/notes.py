@@ -15,7 +15,7 @@ from statcv.models.tuning import choices
 from statcv.results.estimating import is_bootstrap
 from statcv.results.wording import design_notes
 from statcv.results.wording.weighted_notes import Note, Notes, Weight, note
-from statcv.words import plural, sentence, stated
+from statcv.words import sentence, stated
 
 # checks that the note on the training mean covers
 SAID_ABOVE = ("label_correlation", "negative_mean_auroc")
@@ -207,21 +207,14 @@ def _monte_carlo_error(
     sampled = is_sample(plan) and (plan.repeats == 1 or result.scores.by_split)
     if not sampled and (plan.repeats == 1 or result.scores.by_split):
         return
-    chance, small = result.monte_carlo(headline.metric, headline.how), True
+    chance = result.monte_carlo(headline.metric, headline.how)
     wanted = headline.se / 10 if size is None else size
-    what = "a tenth of the standard error" if size is None else f"{size:g}"
-    error = f"Monte Carlo standard error {chance.se:.2g}"
-    text = f"{name} over {chance.repeats} repeats: {error} (sd {chance.sd:.2g})"
-    if sampled:
-        name = f"{name} from a sample of {plural(plan.n_splits, 'pair')}"
-        text = f"{name}: {error}, estimated from the pairs"
-    if sampled and np.isnan(chance.se):
-        text = f"{name}; repeats=20 shows how much it varies between samples"
-        small = False
-    elif wanted > 0:
+    unknown, enough = sampled and np.isnan(chance.se), 0
+    if wanted > 0 and not unknown:
         enough = chance.needed(wanted) or 1
-        small = enough <= chance.repeats
-        brings = f"; {plural(enough, 'repeat')} would bring it below {what}"
-        text += f", which is less than {what}" if small else brings
+    known = {"sampled": sampled, "unknown": unknown, "enough": enough, "size": size}
+    known |= {"chance": chance, "splits": plan.n_splits}
+    _, text = note("Monte Carlo", name=name, **known)
+    small = not unknown and enough <= chance.repeats
     asked = Weight.METHOD if small else Weight.USEFUL
-    yield Weight.UNSOUND if size is not None else asked, f"{text}."
+    yield Weight.UNSOUND if size is not None else asked, text
