@@ -92,7 +92,7 @@ def anova(values: Floats, groups: Numbers) -> Ratio:
 
     Examples
     --------
-    >>> anova(np.array([1.0, 2.0, 3.0, 4.0]), np.array([0, 0, 1, 1])).value
+    >>> round(anova(np.array([1.0, 2.0, 3.0, 4.0]), np.array([0, 0, 1, 1])).value, 3)
     8.0
     """
     if not np.isfinite(values).all():
