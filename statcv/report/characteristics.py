@@ -14,7 +14,7 @@ from statcv.inference.estimates.groups import group_name
 from statcv.inference.paired.records import is_result
 from statcv.numeric.arrays import Floats
 from statcv.report.paper import check_options
-from statcv.results.refittable import Refittable
+from statcv.results.result import CVResult
 from statcv.results.writing.export import INDENT, PaperTable
 from statcv.tables import column, decimals
 from statcv.words import plural, with_interval
@@ -174,7 +174,7 @@ def _named(columns: str | Sequence[str], frame: pd.DataFrame) -> list[str]:
     return names
 
 
-def _classes(result: Refittable, frame: pd.DataFrame) -> pd.Series[Any]:
+def _classes(result: CVResult, frame: pd.DataFrame) -> pd.Series[Any]:
     """Return the class of each row, also of rows that were omitted as incomplete."""
     outcome = result.design.outcome
     if not outcome.levels:
@@ -241,11 +241,9 @@ def _counts(each: Sequence[pd.Series[Any]]) -> Rows:
         )
     places, rows = int(len(each[0]) >= MANY), Rows()
     for level in levels:
-        cells = []
-        for one in each:
-            count, total = int((one == level).sum()), len(one)
-            share = f" ({100 * count / total:.{places}f}%)" if total else ""
-            cells.append(f"{count}{share}")
+        counts = [(int((one == level).sum()), len(one)) for one in each]
+        shares = [f" ({100 * n / of:.{places}f}%)" if of else "" for n, of in counts]
+        cells = [f"{n}{share}" for (n, _), share in zip(counts, shares, strict=True)]
         rows.append((f"{INDENT}{_said(level)}", cells))
     if 1 <= len(levels) <= 2:
         return [(f"{name} = {_said(levels[-1])}, n (%)", rows[-1][1])]
@@ -265,14 +263,11 @@ def _moments(
         places = decimals(spread) if np.isfinite(spread) and spread > 0 else 3
         places = max(places, 1) if spread < LARGE else places
     cells = []
-    for own in each:
-        if not len(own):
-            cells.append("–")
-        elif median:
-            middle = np.quantile(own, [0.5, 0.25, 0.75])
-            cells.append(with_interval(*column(middle.tolist(), [], places)))
-        else:
-            sd = float(np.std(own, ddof=1)) if len(own) > 1 else np.nan
-            mean, around = column([float(np.mean(own)), sd], [], places)
-            cells.append(f"{mean} ({around})")
+    for own in map(pd.Series, each):
+        numbers = (
+            own.quantile([0.5, 0.25, 0.75]) if median else own.agg(["mean", "std"])
+        )
+        first, *others = column(numbers.tolist(), [], places)
+        text = with_interval(first, *others) if median else f"{first} ({others[0]})"
+        cells.append(text if len(own) else "–")
     return "median (IQR)" if median else "mean (SD)", cells

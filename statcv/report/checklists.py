@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from statcv.report import facts, parts
 from statcv.report.methods_paragraph import WORKS
+from statcv.report.prose import fields, prose
 from statcv.words import joined, stored_rows
 
 AUTHOR: Final = "for the author"
@@ -135,8 +136,8 @@ def answers_of(
         said = {one.name: one.words for one in items}
         if res.thing.validated:
             said = {one.name: one.validated or one.words for one in items}
-        able = {k: w for k, w in said.items() if w and parts.fields(w) <= known.keys()}
-        found.append({item: parts.prose(w, **known) for item, w in able.items()})
+        able = {k: w for k, w in said.items() if w and fields(w) <= known.keys()}
+        found.append({item: prose(w, **known) for item, w in able.items()})
     return tuple(found)
 
 
@@ -171,94 +172,34 @@ def same_or_each(names: Sequence[parts.Said], each: Sequence[Answers]) -> Answer
 
 
 def _known(res: parts.Cited, level: float) -> dict[str, Any]:
-    """Return the facts that answers are made of, by name."""
-    result, api, design = res.thing, res.api, res.thing.design
-    metrics = ", ".join(metric.label for metric in result.chosen_metrics)
-    listed = f"', '.join(m.label for m in {api}.chosen_metrics)"
-    known: dict[str, Any] = {
-        "res": res,
-        "sentence": facts.sentence_parts(res, level),
-        "outcome": parts.said(res.design.outcome.describe()),
-        "size": facts.size(res),
-        "missing": _missing(res),
-        "metrics": parts.Said(metrics, listed),
-        "headline": facts.headline(res, level),
-        "output": _output(res),
-    }
-    known["performance"] = known["headline"]
-    if design.outcome.kind == "survival":
-        known["metrics"] = (known["metrics"], "; ", *facts.censoring(res))
-    if not facts.is_given(result):
-        drop = facts.without_intercept(res)
-        known["own"], known["resampling"] = res, facts.resampling(res)
-        known["columns"] = parts.listed(res.design.names.from_place(drop))
-        known["per_column"] = facts.per_column(res)
-    if result.validated:
-        known["read"] = parts.listed(res.validated.predictors)
-    return known | _in_table(res, known["size"])
-
-
-def _in_table(res: parts.Cited, size: parts.Prose) -> dict[str, parts.Prose]:
     """Return the facts of the table that hold; of several in one name, the last."""
-    result, model, plan = res.thing, res.thing.validated, res.thing.plan
+    result, model, kind = res.thing, res.thing.validated, res.thing.design.outcome.kind
     fits, external = not facts.is_given(result), result.scores.external
-    concerns = [] if external else result.audit.concerns
     clustered = fits and result.scores.clusters is not None
     coefficients = result.held.coefficients
     holds = {
         "always": True,
         "given": not fits,
         "fits": fits,
-        "rebalanced": fits and plan.rebalance,
+        "rebalanced": fits and result.plan.rebalance,
         "stateful": fits and result.design.terms.stateful,
         "chosen": fits and result.held.chosen is not None,
         "clustered": clustered,
         "divided": clustered and result.scores.split_clusters,
         "external": external,
         "folds": not external,
-        "concerned": concerns,
+        "concerned": not external and result.audit.concerns,
         "coefficients": coefficients is not None and len(coefficients.T),
         "few": facts.lists_coefficients(result),
+        "timed": kind == "survival",
+        "validated": model,
         "written": model and model.text,
         "shares": model and model.share is not None,
     }
-    names = [name for name in result.design.names if name != "Intercept"]
-    of_names = f"', '.join(n for n in {res.api}.design.names if n != 'Intercept')"
-    of_concerns = f"'; '.join(text.rstrip('.') for text in {res.api}.audit.concerns)"
-    said = "; ".join(text.rstrip(".") for text in concerns)
-    known: dict[str, parts.Cited | parts.Words] = {
-        "res": res,
-        "size": size,
-        "low": parts.count(res.plan.n_train.min()),
-        "high": parts.count(res.plan.n_train.max()),
-        "names": parts.Said(", ".join(names), of_names),
-        "concerns": parts.Said(said, of_concerns),
-    }
-    if holds["shares"]:
-        known["here"] = parts.number_of(res.design.y.mean())
-        known["there"] = parts.number_of(res.validated.share)
     table = stored_rows("statcv.report", "templates/facts.txt")
-    return {
-        name: parts.prose(text, **known) for name, when, text in table if holds[when]
+    known: dict[str, Any] = {"res": res} | ({"own": res} if fits else {})
+    return known | {
+        name: prose(text, res=res, level=level)
+        for name, when, text in table
+        if holds[when]
     }
-
-
-def _missing(res: parts.Cited) -> parts.Prose:
-    given = facts.is_given(res.thing) and not res.thing.validated
-    what = "are further rows of a record" if given else "are omitted as incomplete"
-    said = f"{{lost}} of {{res.design.n_given:d}} rows {what}"
-    words = parts.prose(said, lost=facts.omitted(res), res=res)
-    for name, n in facts.missing(res):
-        words += ("; ", n, " lack ", name)
-    return words
-
-
-def _output(res: parts.Cited) -> parts.Words:
-    probabilities = res.thing.scores.probabilities
-    kind = "probabilities" if probabilities else "predicted values"
-    if res.thing.design.outcome.kind == "survival":
-        at = facts.horizons(res)
-        return ("linear predictor", *((" and risk of the event", *at) if at else ()))
-    if res.thing.threshold is None:
-        return kind
-    return parts.prose(f"{kind}; threshold {{res.threshold:g}}", res=res)

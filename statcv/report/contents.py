@@ -13,13 +13,14 @@ from statcv.plots.drawn import named_results
 from statcv.plots.referee import MAX_CLASSES, PANELS
 from statcv.report import estimates, parts
 from statcv.report.checklists import GUIDELINES, answers_of, checklist, same_or_each
-from statcv.report.facts import data_flow, headline, names_of, sentence_parts, session
+from statcv.report.facts import data_flow, names_of, session
 from statcv.report.methods_paragraph import methods_section
-from statcv.report.parts import Cited, ReportTable, Said, Section, prose, said
+from statcv.report.parts import Cited, ReportTable, Section, said
+from statcv.report.prose import phrase, prose
 from statcv.report.replay import comparison_draws, replay, replay_comparison
 from statcv.results.comparison.comparison import Comparison
 from statcv.results.pooling import Pooled
-from statcv.results.refittable import Refittable
+from statcv.results.result import CVResult
 from statcv.results.writing.styles import check_style
 from statcv.words import stored_rows
 
@@ -47,7 +48,7 @@ def facts_of(summary: Cited) -> ReportTable:
 
 
 def result_report(
-    result: Refittable, style: str | None, by: Any, level: float
+    result: CVResult, style: str | None, by: Any, level: float
 ) -> parts.Report:
     """Return the report of a cross-validation, or of an external validation.
 
@@ -68,7 +69,9 @@ def result_report(
     table = estimates.characteristics(res, by)
     described = () if table is None else (table,)
     tables = (facts_of(summary), data_flow(res), *described)
-    sections = [Section("Call and data", (sentence_parts(res, level),), tables=tables)]
+    sections = [
+        Section("Call and data", (phrase("sentence", res, level),), tables=tables)
+    ]
     if style == "tripod+ai":
         sections.append(methods_section({"": res}, level))
     if model and model.text:
@@ -95,17 +98,18 @@ def result_report(
             facts["described"] = "see the table of characteristics"
         answers = answers_of(style, res, level, **facts)
         for found in moved if style == "tripod+ai" else ():
-            over = prose("over {found.described}", found=found)
-            words = "; mean absolute prediction error {error} "
-            error = prose(words, error=parts.number_of(found.mape))
-            answers[0]["12e"] += ("; stability of predictions ", *over)
-            answers[0]["23a"] += (*error, *over)
+            over = "over {found.described}"
+            error = "; mean absolute prediction error {found.mape|number} "
+            answers[0]["12e"] += prose(
+                f"; stability of predictions {over}", found=found
+            )
+            answers[0]["23a"] += prose(error + over, found=found)
         sections.append(checklist(GUIDELINES[style], answers))
     quiet, warned = ("The call gave no warning.",), tuple(map(said, res.warnings))
     warnings = Section("Warnings of the call", () if warned else quiet, warned)
     last = session(None if external else parts.count(res.seed), replay(result, options))
     every = (*sections, notes_of(summary), warnings, last)
-    return parts.Report(said(summary.title), headline(res, level), every)
+    return parts.Report(said(summary.title), phrase("headline", res, level), every)
 
 
 # ---- a comparison ----
@@ -164,8 +168,7 @@ def comparison_report(comparison: Comparison, style: str | None = None) -> parts
     first = next(iter(results.values()))
     seed = parts.count(first.seed) if comparison_draws(comparison) else None
     last = session(seed, replay_comparison(comparison, options))
-    words = "Comparison of results by "
-    title = Said(f"{words}{comparison.metric.label}", f"{words!r} + res.metric.label")
+    title = said(res.computed("'Comparison of results by ' + res.metric.label"))
     return parts.Report(title, estimates.estimates_in_words(res), (*sections, last))
 
 
@@ -257,7 +260,7 @@ def _described(kind: str) -> list[tuple[str, ...]]:
     ]
 
 
-def pictures_section(result: Refittable, level: float) -> Section:
+def pictures_section(result: CVResult, level: float) -> Section:
     """Return the pictures that ``result.plot()`` shows, and what is said of others.
 
     Parameters
@@ -266,41 +269,27 @@ def pictures_section(result: Refittable, level: float) -> Section:
     level : float
         Confidence level of the bands.
     """
-    kind, why = result.design.outcome.kind, ""
+    kind, outcome = result.design.outcome.kind, result.design.outcome
     draws = PANELS[kind](named_results((result,), "report"), level)
     probabilities, external = result.scores.probabilities, result.scores.external
-    if kind == "continuous":
-        why = "ROC, calibration of risks and net benefit are for classes."
-    elif kind == "binary" and not probabilities:
+    if kind == "binary" and not probabilities:
         kind = "scores"
-        why = (
-            "Calibration and net benefit need probabilities, and these predictions "
-            "are scores on a scale of their own."
-        )
-    elif kind == "survival" and not result.design.outcome.horizons:
+    elif kind == "survival" and not outcome.horizons:
         kind = "without horizon"
-        why = "Calibration and net benefit need the risk by some time (horizon=)."
-    elif kind == "multiclass":
-        why = "Each class is shown against all others."
-        if result.design.outcome.ordered:
-            why = "The classes above each cut point are shown against those below it."
-        why += " Net benefit is defined for two classes, and is not shown."
-        if len(result.design.outcome.levels) > MAX_CLASSES:
-            why += " For so many, neither ROC curves nor calibration are drawn."
-        elif not probabilities:
-            why += " Scores that are not probabilities have no calibration."
+    many = len(outcome.levels) > MAX_CLASSES
     pictures = []
     for words, draw in zip(_described(kind), draws, strict=True):
         if words == ("none",):
             continue
         name, title, text = words
-        if result.design.outcome.ordered:
+        if outcome.ordered:
             for a, b in AT_CUTS:
                 title, text = title.replace(a, b), text.replace(a, b)
         if external:
             text = text.replace("held-out ", "").replace("Held-out p", "P")
 
         pictures.append(parts.Picture(name, title, text, draw))
+    why = phrase("not_drawn", kind, outcome.ordered, many, probabilities)
     return Section("Pictures", prose=(why,) * bool(why), pictures=tuple(pictures))
 
 

@@ -12,8 +12,9 @@ from statcv.report import parts
 from statcv.report.characteristics import table1
 from statcv.report.facts import heterogeneity_table, is_given, lists_coefficients
 from statcv.report.parts import Cited, Prose, ReportTable, Said, Section, said
+from statcv.report.prose import prose
 from statcv.report.replay import stability_call
-from statcv.results.refittable import Refittable
+from statcv.results.result import CVResult
 from statcv.results.summary import MANY
 from statcv.tables import decimals
 from statcv.words import limits_digits, shared_digits
@@ -63,7 +64,7 @@ def coefficient_tables(res: Cited) -> tuple[ReportTable, ...]:
     for place, name in enumerate(whole.index):
         cells = (parts.shown(one.iloc[place], digits) for one in columns.values())
         rows.append((said(name), *cells))
-    caption = parts.prose("The model fitted to all {res.design.n:d} records", res=res)
+    caption = prose("The model fitted to all {res.design.n|count} records", res=res)
     return (ReportTable(caption, ("term", *columns), tuple(rows)),)
 
 
@@ -103,7 +104,7 @@ def stabilities(res: Cited) -> list[Cited]:
 
 def stability_section(place: int, found: Cited) -> Section:
     """Return the stability of predictions over some models."""
-    title = parts.prose("Stability over {found.described}", found=found)
+    title = prose("Stability over {found.described}", found=found)
     table = parts.value_table(found.overall, title)
     draw = partial(found.thing.plot, "prediction")
     picture = parts.Picture(f"stability-{place}", title, INSTABILITY, draw)
@@ -157,7 +158,7 @@ FEW = 4  # largest number of clusters of which every two are compared
 
 
 def clusters_of(
-    result: Refittable, by: Any, level: float
+    result: CVResult, by: Any, level: float
 ) -> tuple[Section, dict[str, parts.Words]]:
     """Return the estimates of each cluster, and what a checklist says of them.
 

@@ -13,15 +13,14 @@ from statcv.arguments import check_level, check_types
 from statcv.errors import ArgumentError
 from statcv.inference import Estimate, make_estimates, metric_of
 from statcv.inference.estimates.groups import groups_of
-from statcv.inference.paired.contrasts import ADJUSTED
 from statcv.metrics import Metric
-from statcv.report.facts import outcome_level, resampling
 from statcv.report.parts import Cited, plain_text
+from statcv.report.prose import phrase
 from statcv.results.by_group import group_table
-from statcv.results.comparison.comparison import subtracted
+from statcv.results.comparison.comparison import shown_tables
 from statcv.results.estimating import is_bootstrap
 from statcv.results.pooling import Pooled, over_imputations, pooled_table
-from statcv.results.refittable import Refittable
+from statcv.results.result import CVResult
 from statcv.results.writing.export import INDENT, PaperTable
 from statcv.tables import check_digits, column
 
@@ -59,7 +58,7 @@ def check_options(function: Callable[..., Any], given: Mapping[str, Any]) -> Non
 
 
 def paper_table(
-    results: Mapping[str, Refittable | Pooled],
+    results: Mapping[str, CVResult | Pooled],
     *,
     by: Any = None,
     metrics: Any = None,
@@ -153,34 +152,23 @@ def comparison_table(
                 "has one level; statcv.table(**comparison.results) shows the metrics "
                 "of its results side by side."
             )
-    compared, pairs = comparison.contrasts, comparison.differences
-    columns = ["difference", "lower", "upper"]
-    apart = [tuple(row) for row in pairs[columns].to_numpy(float)]
-    places = _digits(apart, digits)
-    differences = [
-        words.with_interval(text, *column(limits[1:], [], places))
-        for text, limits in zip(subtracted(compared, places), apart, strict=True)
-    ]
-    own = comparison.table[LIMITS].to_numpy(float)
-    alone = len(pairs) == 1 or comparison.reference is not None
-    adjusted = len(pairs) > 1 and comparison.adjust != "none"
-    name, heading, _ = ADJUSTED[comparison.adjust] if adjusted else ("p", "", "")
-    tested = [
-        [difference, words.p_value(p), *([words.p_value(q)] if adjusted else [])]
-        for difference, p, q in zip(differences, pairs["p"], pairs[name], strict=True)
-    ]
-    nothing = [""] * (2 + adjusted)
-    of = dict(zip(pairs["second"], tested, strict=True)) if alone else {}
-    rows = {
-        one: [*_cells([limits], places), *of.get(one, nothing)]
-        for one, limits in zip(comparison.table.index, own, strict=True)
-    }
-    if not alone:
-        names = pairs["second"] + " − " + pairs["first"]
-        rows |= {n: ["", *cells] for n, cells in zip(names, tested, strict=True)}
+    pairs = comparison.differences
+    if digits is None:
+        digits = words.shared_digits(pairs["lower"], pairs["upper"])
+    estimates, differences = shown_tables(comparison, digits)
+    tested, alone = differences.to_numpy().tolist(), comparison.reference is not None
+    of = {}
+    if alone or len(pairs) == 1:
+        of = dict(zip(pairs["second"], tested, strict=True))
+    nothing = [""] * differences.shape[1]
+    each = estimates.iloc[:, 0].items()
+    rows = {one: [cell, *of.get(one, nothing)] for one, cell in each}
+    if not of:
+        named = zip(differences.index, tested, strict=True)
+        rows |= {name: ["", *cells] for name, cells in named}
     ci = f"({words.percent(comparison.level)} CI)"
-    heads = [f"{comparison.metric.label} {ci}", f"Difference {ci}", "p"]
-    heads += [heading] * adjusted
+    heads = [f"{comparison.metric.label} {ci}", f"Difference {ci}"]
+    heads += [*differences.columns[1:]]
     frame = pd.DataFrame(list(rows.values()), columns=heads, index=pd.Index(list(rows)))
     text = caption
     if text is None:
@@ -190,20 +178,20 @@ def comparison_table(
     return PaperTable(frame, text, label, told)
 
 
-def _single(result: Refittable | Pooled) -> Refittable:
+def _single(result: CVResult | Pooled) -> CVResult:
     """Return the result of the first imputation of a pooled one, or the result."""
     return result.imputations[0] if isinstance(result, Pooled) else result
 
 
 def _made(
-    result: Refittable | Pooled, metrics: Sequence[Metric], level: float
+    result: CVResult | Pooled, metrics: Sequence[Metric], level: float
 ) -> list[Estimate]:
     if isinstance(result, Pooled):
         return [one.estimate for one in over_imputations(result, metrics, level)]
     return list(make_estimates(result.scores, [(m, None) for m in metrics], level))
 
 
-def _metrics_of(result: Refittable | Pooled, metrics: Any) -> list[Metric]:
+def _metrics_of(result: CVResult | Pooled, metrics: Any) -> list[Metric]:
     """Return the metrics to show, which are those of the result unless named."""
     if metrics is None:
         return list(result.chosen_metrics)
@@ -229,7 +217,7 @@ def _digits(limits: Sequence[Limits], given: int | None) -> int:
 
 
 def _of_bootstrap(
-    result: Refittable | Pooled, level: float
+    result: CVResult | Pooled, level: float
 ) -> dict[str, pd.Series[float]]:
     """Return the .632 and .632+ estimates of a bootstrap, by the heads of columns."""
     if isinstance(result, Pooled) or not is_bootstrap(result.plan):
@@ -239,7 +227,7 @@ def _of_bootstrap(
 
 
 def _by_group(
-    results: Sequence[Refittable | Pooled],
+    results: Sequence[CVResult | Pooled],
     metrics: Sequence[Sequence[Metric]],
     by: Any,
     level: float,
@@ -270,29 +258,17 @@ def _by_group(
 # ---- caption and notes ----
 
 
-def _evaluated(results: Mapping[str, Refittable | Pooled]) -> str:
+def _evaluated(results: Mapping[str, CVResult | Pooled]) -> str:
     """Return of what, in which records and by which scheme, as the end of a caption."""
     each = [Cited(_single(one)) for one in results.values()]
-    first, design = each[0], each[0].thing.design
-    what = f"the model ({first.thing.learner.label})"
-    if len(each) > 1:
-        what = f"{len(each)} models"
-    records = f"{design.n} records"
-    if design.outcome.kind == "binary":
-        events = words.plural(int(design.y.sum()), "event")
-        records += f" with {events} ({plain_text(outcome_level(first, 1))})"
-    text = f"of {what} in {records}"
-    schemes = {plain_text(resampling(one)) for one in each}
-    if len(schemes) == 1:
-        text += f", by {schemes.pop()}"
-    pooled = [one for one in results.values() if isinstance(one, Pooled)]
-    if len(pooled) == len(results):
-        text += f", pooled over {len(pooled[0].imputations)} imputations"
-    return f"{text}."
+    schemes = {plain_text(phrase("resampling", one)) for one in each}
+    pooled = [len(p.imputations) for p in results.values() if isinstance(p, Pooled)]
+    imputations = pooled[0] if len(pooled) == len(results) else 0
+    return plain_text(phrase("evaluated", each, [*schemes], imputations))
 
 
 def _notes(
-    results: Mapping[str, Refittable | Pooled],
+    results: Mapping[str, CVResult | Pooled],
     estimates: Sequence[Sequence[Estimate]],
     level: float,
 ) -> tuple[str, ...]:

@@ -6,8 +6,6 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from operator import attrgetter
-from string import Formatter
 from typing import Any
 
 import numpy as np
@@ -46,8 +44,8 @@ class Cited:
     """A thing that a report cites, and the expression that gives it to a reader.
 
     Whatever is read of it is cited in turn: an attribute, an item, each of its
-    elements, what a call of it returns, and where it is above or below a number. So a
-    number and its source are written once.
+    elements, what a call of it returns, and what an expression makes of it. So a number
+    and its source are written once.
 
     Parameters
     ----------
@@ -60,6 +58,8 @@ class Cited:
     >>> z = Cited({"a": 3 + 4j}, "res.z")["a"]
     >>> number_of(z.imag), said(z.conjugate().imag, ".1f").text
     (Said(text='4.000', api="res.z['a'].imag", value=4.0), '-4.0')
+    >>> z.computed("abs(res)").api
+    "abs(res.z['a'])"
     """
 
     def __init__(self, thing: Any, api: str = "res") -> None:
@@ -82,24 +82,10 @@ class Cited:
         call = f"{self.api}({', '.join(words)})"
         return Cited(self.thing(*given, **named), call)
 
-    def __gt__(self, number: float) -> Cited:
-        return Cited(self.thing > number, f"({self.api} > {number!r})")
-
-    def __lt__(self, number: float) -> Cited:
-        return Cited(self.thing < number, f"({self.api} < {number!r})")
-
-    def equal_to(self, code: int) -> Cited:
-        """Return where it equals a code."""
-        return Cited(self.thing == code, f"({self.api} == {code!r})")
-
-    def passed_to(self, function: Callable[[Any], Any]) -> Cited:
-        """Return what a function of Python, such as ``int`` or ``len``, makes of it."""
-        return Cited(function(self.thing), f"{function.__name__}({self.api})")
-
-    def from_place(self, place: int) -> Cited:
-        """Return its elements from a place on."""
-        end = f"[{place}:]" if place else ""
-        return Cited(self.thing[place:], f"{self.api}{end}")
+    def computed(self, expression: str) -> Cited:
+        """Return the value of an expression, in which ``res`` stands for the thing."""
+        value = eval(expression, {"res": self.thing})
+        return Cited(value, re.sub(r"\bres\b", lambda _: self.api, expression))
 
 
 def literal(value: Any) -> str | None:
@@ -125,38 +111,6 @@ def literal(value: Any) -> str | None:
     text = repr(value)
     hidden = re.search(r"\b0x[0-9a-fA-F]+|<|[/\\]", text) or len(text) > 300
     return None if hidden else " ".join(text.split())
-
-
-def prose(template: str, **known: Cited | Words) -> Prose:
-    """Return a text in which fields in braces stand for what a report cites.
-
-    A field is the name of words, or that of a source with an attribute of it and a
-    format if it is a number.
-
-    >>> prose("z is {z.imag:.0f} {unit}", z=Cited(2j, "res.z"), unit="m")
-    ('z is ', Said(text='2', api='res.z.imag', value=2.0), ' ', 'm')
-    """
-    found: list[str | Said] = []
-    for text, field, form, _ in Formatter().parse(template):
-        found += [text] if text else []
-        if field is None:
-            continue
-        name, _, path = field.partition(".")
-        one = known[name]
-        if isinstance(one, Cited):
-            one = said(attrgetter(path)(one) if path else one, form or "")
-        found += as_prose(one)
-    return tuple(found)
-
-
-def fields(template: str) -> set[str]:
-    """Return the names of the words and sources that a template needs.
-
-    >>> sorted(fields("{plan}; {res.learner.label}"))
-    ['plan', 'res']
-    """
-    parsed = Formatter().parse(template)
-    return {field.partition(".")[0] for _, field, _, _ in parsed if field}
 
 
 def plain_text(words: Words) -> str:
@@ -278,11 +232,6 @@ def said(one: Cited, form: str = "") -> Said:
     return Said(format(one.thing, form), one.api, float(one.thing))
 
 
-def listed(names: Cited) -> Said:
-    """Return names with commas between them."""
-    return Said(", ".join(names.thing), f"', '.join({names.api})")
-
-
 def count(one: Cited) -> Said:
     """Return an integer."""
     return Said(str(one.thing), one.api, float(one.thing))
@@ -300,6 +249,11 @@ def number_of(one: Cited) -> Said:
         text = number(one.thing).replace("-", "−")
         return Said(text, one.api, float(one.thing))
     return said(one)
+
+
+def count_or_number(one: Cited) -> Said:
+    """Return an integer, or another number as :func:`number_of` does."""
+    return number_of(one) if isinstance(one.thing, float) else count(one)
 
 
 def estimate_head(level: float) -> Said:

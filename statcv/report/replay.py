@@ -12,13 +12,13 @@ import numpy as np
 from statcv.report.facts import is_given
 from statcv.report.parts import literal
 from statcv.results.comparison.comparison import Comparison
-from statcv.results.refittable import Refittable
+from statcv.results.result import CVResult
 from statcv.results.stability import Stability
 
 NOT_OF_NUMBERS = ("validated", "data", "formula", "n_jobs", "checkpoint", "progress")
 
 
-def changed_arguments(result: Refittable) -> dict[str, Any]:
+def changed_arguments(result: CVResult) -> dict[str, Any]:
     """Return the arguments of the call that are not the defaults, by name."""
     call: Any = result.call
     if not is_dataclass(call):
@@ -34,7 +34,7 @@ def changed_arguments(result: Refittable) -> dict[str, Any]:
     return found
 
 
-def replay(result: Refittable, options: Mapping[str, Any]) -> tuple[str, ...]:
+def replay(result: CVResult, options: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the call in Python, and on the command line if that can express it.
 
     Parameters
@@ -118,7 +118,7 @@ def comparison_draws(comparison: Comparison) -> bool:
     return not external or comparison.method.name == "permutation"
 
 
-def _call(result: Refittable, data: str, draws: bool) -> list[str]:
+def _call(result: CVResult, data: str, draws: bool) -> list[str]:
     """Return the lines of the call that makes a result, with its seed if it draws."""
     predicted = is_given(result)
     given = changed_arguments(result)
@@ -142,7 +142,7 @@ def _script(lines: Sequence[str], options: Mapping[str, Any]) -> str:
 FLAGS = {"k": "-k", "p": "-p", "n_jobs": "--jobs"}
 
 
-def _command(result: Refittable, given: dict[str, Any]) -> str | None:
+def _command(result: CVResult, given: dict[str, Any]) -> str | None:
     words = ["statcv", "report", result.design.formula.text, "data.csv"]
     plain = (str, int, float, np.integer, np.floating)  # what can be typed
     for name, value in given.items():

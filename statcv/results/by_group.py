@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 import statcv.inference.meta.clustered_calibration as over_groups
 from statcv.arguments import check_level, check_types, described
-from statcv.errors import ArgumentError, UndefinedMetricWarning, warn
+from statcv.errors import ArgumentError
 from statcv.inference import Estimate, RandomEffects, Scores, joined_groups
 from statcv.inference.estimates.groups import among, group_estimates, groups_of
 from statcv.inference.meta.clustered_calibration import ClusteredCalibration
 from statcv.inference.paired.contrasts import ADJUSTED, adjusted
 from statcv.inference.paired.groups import Group, compare_pair, group_differences
 from statcv.metrics import Metric
-from statcv.results.refittable import Refittable
+from statcv.results.wording.phrases import caution
 from statcv.tables import Table, column, labels_of
-from statcv.words import listed, plural, shared_digits, with_interval
+from statcv.words import shared_digits, with_interval
+
+if TYPE_CHECKING:
+    from statcv.results.result import CVResult
 
 # shown by group in a summary
 CALIBRATION = ("calibration_slope", "oe_ratio", "slope_counts", "oe_counts")
@@ -58,12 +61,7 @@ def group_table(
     table = pd.DataFrame(rows, columns=heads)
     undefined = table[table["estimate"].isna()]
     if len(undefined):
-        lacking = listed([*dict.fromkeys(undefined[name])])
-        warn(
-            f"{plural(len(undefined), 'metric')} of groups of {name} have no value, "
-            f"for example because a group lacks a class: {lacking}.",
-            UndefinedMetricWarning,
-        )
+        caution("undefined in groups", groups=list(undefined[name]), name=name)
     return Table(
         table,
         f"Metrics of the {'held-out ' * (not scores.external)}predictions by {name}",
@@ -87,7 +85,7 @@ def in_groups(
 
 
 def summary_by_group(
-    result: Refittable, level: float, digits: int | None
+    result: CVResult, level: float, digits: int | None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return headline and calibration in the groups of the call, unrounded and as text.
 
@@ -123,7 +121,7 @@ def summary_by_group(
 
 
 def compare_groups(
-    result: Refittable,
+    result: CVResult,
     metric: str | Metric | None = None,
     *,
     by: Any = None,
@@ -205,7 +203,7 @@ def compare_groups(
 
 
 def heterogeneity(
-    result: Refittable,
+    result: CVResult,
     metric: str | Metric | None = None,
     *,
     by: Any = None,
@@ -252,7 +250,7 @@ def heterogeneity(
 
 
 def clustered_calibration(
-    result: Refittable, *, by: Any, level: float = 0.95
+    result: CVResult, *, by: Any, level: float = 0.95
 ) -> ClusteredCalibration:
     """Return the mean calibration curve over hospitals or other groups.
 

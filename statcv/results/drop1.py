@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -20,9 +20,12 @@ from statcv.results.comparison.comparison import (
 )
 from statcv.results.comparison.likelihood_ratio import ANOTHER_QUESTION, LikelihoodRatio
 from statcv.results.refits import LONG, duration, seconds_once
-from statcv.results.refittable import Refittable
 from statcv.results.summary import Summarised, Summary
+from statcv.results.wording.phrases import caution
 from statcv.tables import Table, shown_frame
+
+if TYPE_CHECKING:
+    from statcv.results.result import CVResult
 
 FULL = "<none>"  # R's name of the row in which nothing is dropped
 
@@ -119,7 +122,7 @@ class Drop1(Summarised):
 
 
 def drop1(
-    result: Refittable,
+    result: CVResult,
     metric: str | Metric | None = None,
     *,
     how: str | None = None,
@@ -183,11 +186,7 @@ def drop1(
         raise errors.FormulaError(f"{formula.text!r} has no term that can be dropped.")
     seconds = len(dropped) * seconds_once(result)
     if seconds > LONG:
-        errors.warn(
-            f"drop1() repeats the cross-validation {len(dropped)} times: about "
-            f"{duration(seconds)} on one core.",
-            errors.CostWarning,
-        )
+        caution("cost of drop1", times=len(dropped), cost=duration(seconds))
     data = as_frame(result.call.data).iloc[result.design.kept]
     same = {"scheme": result.plan, "data": data, "weights": result.weights}
     same |= dict.fromkeys(("k", "p", "pairs", "repeats", "stratify", "rebalance"))

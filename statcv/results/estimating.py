@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import Literal, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
 from statcv import arguments, inference
-from statcv.errors import ArgumentTypeError, MetricError, UndefinedMetricWarning, warn
+from statcv.errors import ArgumentTypeError, MetricError
 from statcv.folds import FoldPlan
 from statcv.inference.estimates.monte_carlo import MonteCarlo
 from statcv.inference.estimates.monte_carlo import monte_carlo as error_by_chance
@@ -22,12 +22,14 @@ from statcv.inference.refits.optimism import OptimismCorrected, OptimismTable
 from statcv.inference.refits.optimism import optimism_corrected as corrected
 from statcv.metrics import Metric
 from statcv.results.refits import Running, warn_of_interval
-from statcv.results.refittable import Refittable
-from statcv.words import stated
+from statcv.results.wording.phrases import caution
+
+if TYPE_CHECKING:
+    from statcv.results.result import CVResult
 
 
 def estimate(
-    result: Refittable,
+    result: CVResult,
     metric: str | Metric | None = None,
     how: str | None = None,
     level: float = 0.95,
@@ -144,16 +146,12 @@ def estimate(
             unit = "records"
         elif result.scores.by_split:
             unit = "splits"
-        warn(
-            f"{stated(metric.label, found.how)} has no value in "
-            f"{found.n_undefined} of {found.n_values} {unit}; they are omitted.",
-            UndefinedMetricWarning,
-        )
+        caution("undefined values", found=found, unit=unit)
     return found
 
 
 def jackknife(
-    result: Refittable,
+    result: CVResult,
     metric: str | Metric | None = None,
     how: str | None = None,
     *,
@@ -205,7 +203,7 @@ def jackknife(
 
 
 def monte_carlo(
-    result: Refittable, metric: str | Metric | None = None, how: str | None = None
+    result: CVResult, metric: str | Metric | None = None, how: str | None = None
 ) -> MonteCarlo:
     """Return the Monte Carlo error of an estimate: how far it varies with the seed.
 
@@ -241,7 +239,7 @@ def is_bootstrap(plan: FoldPlan) -> bool:
     return plan.made_by is not None and plan.made_by.samples
 
 
-def _check_refits(result: Refittable, what: str) -> None:
+def _check_refits(result: CVResult, what: str) -> None:
     """Raise an error if there is no model that can be refitted.
 
     Parameters
@@ -262,7 +260,7 @@ def _check_refits(result: Refittable, what: str) -> None:
 
 @overload
 def optimism_corrected(
-    result: Refittable,
+    result: CVResult,
     metric: str | Metric | None = ...,
     *,
     n_boot: int = ...,
@@ -277,7 +275,7 @@ def optimism_corrected(
 
 @overload
 def optimism_corrected(
-    result: Refittable,
+    result: CVResult,
     metric: list[str] | list[Metric] | tuple[Metric, ...],
     *,
     n_boot: int = ...,
@@ -291,7 +289,7 @@ def optimism_corrected(
 
 
 def optimism_corrected(
-    result: Refittable,
+    result: CVResult,
     metric: str | Metric | list[str] | list[Metric] | tuple[Metric, ...] | None = None,
     *,
     n_boot: int = 500,
@@ -379,7 +377,7 @@ def optimism_corrected(
 
 
 def corrected_calibration(
-    result: Refittable,
+    result: CVResult,
     *,
     n_boot: int = 500,
     level: float = 0.95,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -18,8 +18,10 @@ from statcv.metrics import Metric
 from statcv.numeric.arrays import Floats
 from statcv.results.estimating import estimate
 from statcv.results.refits import Running, duration, seconds_once, warn_of_permutations
-from statcv.results.refittable import Refittable
 from statcv.tables import Values
+
+if TYPE_CHECKING:
+    from statcv.results.result import CVResult
 
 PERMUTATIONS = 999  # permutations of a test unless given
 MOST = 10_000_000  # permutations
@@ -28,7 +30,7 @@ Wanted = tuple[Metric, str]  # a metric, and the way in which folds are combined
 
 
 def permuted(
-    result: Refittable, wanted: Sequence[Wanted], times: int, running: Running
+    result: CVResult, wanted: Sequence[Wanted], times: int, running: Running
 ) -> list[Floats]:
     """Return metrics of the same fits under permuted outcomes, reusing known values.
 
@@ -64,7 +66,7 @@ def permuted(
     return found
 
 
-def _known(result: Refittable, wanted: Sequence[Wanted], times: int, seed: int) -> int:
+def _known(result: CVResult, wanted: Sequence[Wanted], times: int, seed: int) -> int:
     """Return the number of permutations for which all these values are known."""
     kept = result.refits.permutations
     none: tuple[Floats, str] = np.empty(0), ""
@@ -72,7 +74,7 @@ def _known(result: Refittable, wanted: Sequence[Wanted], times: int, seed: int) 
 
 
 def null_distribution(
-    result: Refittable,
+    result: CVResult,
     metric: str | Metric | None = None,
     how: str | None = None,
     times: int = 1000,
@@ -137,7 +139,7 @@ def null_distribution(
 # ---- the bias where there is no skill ----
 
 
-def biases_shown(result: Refittable, n_permutations: int) -> list[inference.NullBias]:
+def biases_shown(result: CVResult, n_permutations: int) -> list[inference.NullBias]:
     """Return the biases that a summary shows, all from the same refits.
 
     They are that of the first rank metric, combined in its default way, and those of
@@ -160,7 +162,7 @@ def biases_shown(result: Refittable, n_permutations: int) -> list[inference.Null
 
 
 def null_bias(
-    result: Refittable,
+    result: CVResult,
     metric: str | Metric | None = None,
     how: str | None = None,
     n_permutations: int = 200,
@@ -224,7 +226,7 @@ def null_bias(
 
 
 def null_biases(
-    result: Refittable,
+    result: CVResult,
     ways: Sequence[tuple[Metric, str | None]],
     times: int,
     running: Running,
@@ -261,7 +263,7 @@ def null_biases(
     ]
 
 
-def _with_no_skill(result: Refittable, metric: Metric, how: str | None) -> Wanted:
+def _with_no_skill(result: CVResult, metric: Metric, how: str | None) -> Wanted:
     """Return a metric that has a value of no skill, and the way it is stated."""
     if metric.against_mean:
         raise errors.MetricError(
@@ -278,7 +280,7 @@ def _with_no_skill(result: Refittable, metric: Metric, how: str | None) -> Wante
     return metric, permutable_how(result, metric, how)
 
 
-def _has_no_skill(result: Refittable, metric: Metric) -> bool:
+def _has_no_skill(result: CVResult, metric: Metric) -> bool:
     """Return whether no skill has a single value, whatever the model predicts."""
     constant = no_skill_value(result, metric) is not None and not metric.against_mean
     return constant or metric.in_random_order is not None
@@ -288,7 +290,7 @@ def _has_no_skill(result: Refittable, metric: Metric) -> bool:
 
 
 def test(
-    result: Refittable,
+    result: CVResult,
     metric: str | Metric | None = None,
     how: str | None = None,
     *,
@@ -415,14 +417,14 @@ def test(
 
 
 def _with_size(
-    result: Refittable, test: inference.HTest, metric: Metric, how: str, method: str
+    result: CVResult, test: inference.HTest, metric: Metric, how: str, method: str
 ) -> inference.HTest:
     """Add the measured size of such a test, if it is known."""
     said = _size(result, metric, how, method)
     return replace(test, notes=(*test.notes, said)) if said else test
 
 
-def _size(result: Refittable, metric: Metric, how: str, method: str) -> str | None:
+def _size(result: CVResult, metric: Metric, how: str, method: str) -> str | None:
     if metric.name != "auroc":
         return None
     return inference.measured_size(
@@ -430,7 +432,7 @@ def _size(result: Refittable, metric: Metric, how: str, method: str) -> str | No
     )
 
 
-def _null(result: Refittable, metric: Metric, null: float | None) -> float:
+def _null(result: CVResult, metric: Metric, null: float | None) -> float:
     """Return the value under the null hypothesis."""
     value = no_skill_value(result, metric) if null is None else null
     if value is None:
@@ -458,14 +460,14 @@ def better_side(metric: Metric) -> str:
 # ---- what is permuted, and what it costs ----
 
 
-def about(result: Refittable) -> str:
+def about(result: CVResult) -> str:
     """Return formula, model and scheme of a result in words."""
     model, scheme = result.learner.label, result.plan.scheme
     formula = "" if result.validated else f"{result.design.formula.text}: "
     return f"{formula}{model}; {scheme}"
 
 
-def no_skill_value(result: Refittable, metric: Metric) -> float | None:
+def no_skill_value(result: CVResult, metric: Metric) -> float | None:
     """Return the metric's value without skill; None if it depends on the outcome.
 
     Parameters
@@ -476,7 +478,7 @@ def no_skill_value(result: Refittable, metric: Metric) -> float | None:
     return metric.without_skill(len(result.design.outcome.levels))
 
 
-def permutable_how(result: Refittable, metric: Metric, how: str | None) -> str:
+def permutable_how(result: CVResult, metric: Metric, how: str | None) -> str:
     """Return the way in which a metric is stated under permuted outcomes.
 
     Parameters
@@ -506,7 +508,7 @@ def permutable_how(result: Refittable, metric: Metric, how: str | None) -> str:
     return inference.resolve_how(result.scores, metric, how)
 
 
-def check_times(result: Refittable, times: int, name: str = "n_permutations") -> None:
+def check_times(result: CVResult, times: int, name: str = "n_permutations") -> None:
     """Check a number of permutations.
 
     Parameters

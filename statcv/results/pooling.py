@@ -21,9 +21,10 @@ from statcv.results.comparison.likelihood_ratio import why_no_likelihood
 from statcv.results.summary import Summarised, Summary, first_of
 from statcv.results.tidy import standard_errors
 from statcv.results.wording.in_words import first_that_fits
+from statcv.results.wording.phrases import caution
 from statcv.results.writing.export import Exports, PaperTable
 from statcv.tables import Table, labels_of, shown_frame
-from statcv.words import listed, plural
+from statcv.words import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -168,11 +169,7 @@ class Pooled(Exports, Summarised):
         values = np.array([one.to_numpy(dtype=float) for one in every])
         found = list(map(standard_errors, self.imputations, values))
         if whys := [why for _, _, why in found if why]:
-            errors.warn(
-                f"the coefficients of {len(whys)} of {len(every)} imputations have no "
-                f"standard errors: {whys[0]}.",
-                errors.StatcvWarning,
-            )
+            caution("no standard errors", whys=whys, m=len(every))
         ses = np.array([se for se, _, _ in found])
         # mice counts records, or events of a censored outcome, for every regression
         outcome = self.imputations[0].design.outcome
@@ -282,11 +279,7 @@ def _warn(undefined: Mapping[str, int], m: int) -> None:
     """Warn of metrics that have no value in some of the imputations."""
     said = [f"{label} in {count}" for label, count in undefined.items() if count]
     if said:
-        errors.warn(
-            f"{plural(len(said), 'metric')} cannot be pooled, without a value in "
-            f"some of {m} imputations: {listed(said)}.",
-            errors.UndefinedMetricWarning,
-        )
+        caution("not pooled", metrics=said, m=m)
 
 
 def over_imputations(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -10,17 +10,17 @@ import numpy as np
 
 from statcv.arguments import resolve_seed
 from statcv.engine import Setup, fit_all
-from statcv.errors import CostWarning, warn
 from statcv.inference.refits.jackknife import MOST_FITS, Kept
 from statcv.inference.refits.nested_cv import FEW_REPEATS, REPEATS, nested_fits
 from statcv.metrics import Metric
 from statcv.models import Fit
 from statcv.models.thresholds import Thresholded, threshold_in, threshold_used
 from statcv.numeric.arrays import Floats
+from statcv.results.wording.phrases import caution
 from statcv.tables import Printed
 
 if TYPE_CHECKING:
-    from statcv.results.refittable import Refittable
+    from statcv.results.result import CVResult
     from statcv.results.stability import Stability
 
 
@@ -40,7 +40,7 @@ class Running:
 
     @classmethod
     def of(
-        cls, result: Refittable, seed: Seed, n_jobs: int | None, progress: bool | None
+        cls, result: CVResult, seed: Seed, n_jobs: int | None, progress: bool | None
     ) -> Running:
         """Return how refits of a result are made, with its own seed unless given."""
         own = result.seed if seed is None else resolve_seed(seed)
@@ -66,6 +66,11 @@ class Refits(Printed):
 
     setup: Setup
     threshold: float | None
+    # computed so far: by metric and way of combining folds; by the models compared;
+    # and metrics under permuted outcomes
+    jackknives: Kept = field(default_factory=dict)
+    stabilities: dict[Any, Stability] = field(default_factory=dict)
+    permutations: KeptPermutations = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
         """Keep jackknives and permutations, but not the fit on all rows."""
@@ -106,23 +111,6 @@ class Refits(Printed):
         own = threshold_in(self.all_rows, self.setup.design.matrix)
         return threshold_used(metric, self.threshold, own)
 
-    # ---- stored refits ----
-
-    @cached_property
-    def jackknives(self) -> Kept:
-        """The jackknives computed so far, by metric and way of combining folds."""
-        return {}
-
-    @cached_property
-    def stabilities(self) -> dict[Any, Stability]:
-        """The stability of predictions, by the models that were compared."""
-        return {}
-
-    @cached_property
-    def permutations(self) -> KeptPermutations:
-        """The metrics under permuted outcomes computed so far."""
-        return {}
-
 
 # ---- what they cost ----
 
@@ -144,7 +132,7 @@ def duration(seconds: float) -> str:
     return f"{hours:.2g} h" if hours < 48 else f"{hours / 24:.3g} days"
 
 
-def seconds_once(result: Refittable) -> float:
+def seconds_once(result: CVResult) -> float:
     """Return the time of all fits of a plan at the speed of the middle one.
 
     The first fit of a process often takes many times as long as the others, as
@@ -158,7 +146,7 @@ def seconds_once(result: Refittable) -> float:
     return float(middle) * result.plan.n_fits
 
 
-def warn_of_permutations(result: Refittable, times: int) -> None:
+def warn_of_permutations(result: CVResult, times: int) -> None:
     """Warn of the time that permutations will take if fits are made one by one.
 
     Parameters
@@ -171,16 +159,11 @@ def warn_of_permutations(result: Refittable, times: int) -> None:
         return
     once = seconds_once(result)
     if once * times > LONG:
-        warn(
-            f"{times} permutations fit {result.plan.n_fits} training sets each, one "
-            f"by one: about {duration(once * times)} on one core, at "
-            f"{duration(once)} per permutation. Use n_jobs= for several processes, "
-            "or n_permutations= for fewer permutations.",
-            CostWarning,
-        )
+        known = {"times": times, "fits": result.plan.n_fits, "once": duration(once)}
+        caution("cost of permutations", cost=duration(once * times), **known)
 
 
-def warn_of_interval(result: Refittable, interval: str) -> None:
+def warn_of_interval(result: CVResult, interval: str) -> None:
     """Warn of the time that the refits of an interval will take.
 
     Parameters
@@ -201,7 +184,7 @@ def warn_of_interval(result: Refittable, interval: str) -> None:
     warn_of_fits(result, f"interval={interval!r}", fits, instead)
 
 
-def warn_of_fits(result: Refittable, what: str, fits: float, instead: str) -> None:
+def warn_of_fits(result: CVResult, what: str, fits: float, instead: str) -> None:
     """Warn of the time that fits will take, and say what else can be done.
 
     Parameters
@@ -216,9 +199,5 @@ def warn_of_fits(result: Refittable, what: str, fits: float, instead: str) -> No
     """
     seconds = fits * seconds_once(result) / result.plan.n_fits
     if seconds > LONG:
-        warn(
-            f"{what} makes about {fits:,.0f} fits: about {duration(seconds)} on one "
-            f"core, at the speed of the fits so far. Use n_jobs= for several "
-            f"processes; {instead}.",
-            CostWarning,
-        )
+        known = {"what": what, "fits": fits, "instead": instead}
+        caution("cost of fits", cost=duration(seconds), **known)

@@ -149,56 +149,11 @@ class CVResult(Exports):
 
     # ---- predictions, folds, coefficients ----
 
-    @cached_property
-    def predictions(self) -> pd.DataFrame:
-        """The held-out predictions, with one row per record and repeat.
-
-        The columns are ``row``, ``repeat``, ``fold``, ``observed`` and ``predicted``.
-        ``row`` is the label of the record in the data. ``observed`` is 0 or 1 for a
-        binary outcome, the class if there are more than two classes, and the value
-        of a continuous outcome. ``predicted`` is the probability of the positive class
-        or the predicted mean; with more than two classes there is one column of
-        probabilities per class.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
-        >>> res.predictions.columns.tolist()
-        ['repeat', 'fold', 'row', 'observed', 'predicted']
-        """
-        return tables.predictions_table(self.design, self.plan, self.scores)
-
-    @cached_property
-    def pairs(self) -> pd.DataFrame:
-        """The pairs of records with different outcomes that one fit was not trained on.
-
-        There is one row per pair: a held-out record and its partner, which was either
-        dropped to balance the training set or held out with it. The columns are
-        ``repeat``, ``fold``, ``row``, ``partner``, ``observed``, ``predicted`` and
-        ``predicted_partner``. The table is empty if the scheme does not compare pairs.
-        """
-        return tables.pairs_table(self.design, self.plan, self.scores)
-
-    @cached_property
-    def folds(self) -> pd.DataFrame:
-        """The fits, with sizes, class counts, dropped records, convergence and seconds.
-
-        There is one row per fold and repeat. If a fold has several fits
-        (``rebalance="all"`` or ``"bag"``), there is one row for each of them, numbered
-        by ``draw``. If several fits were computed together, their total time is
-        divided equally among them.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
-        >>> res.folds[["n_test", "train_0", "train_1"]].head(2)
-           n_test  train_0  train_1
-        0       8       16        8
-        1       8       16        8
-        """
-        return tables.folds_table(self.design, self.plan, self.held)
+    predictions = cached_property(tables.predictions)
+    pairs = cached_property(tables.pairs)
+    folds = cached_property(tables.folds)
+    learning_curves = cached_property(tables.learning_curves)
+    apparent = cached_property(tables.apparent)
 
     @cached_property
     def coefficients(self) -> pd.DataFrame:
@@ -326,22 +281,6 @@ class CVResult(Exports):
         chosen = tuple(fit.path.columns.drop(["score", "se"], errors="ignore"))
         return Table(fit.path, caption, exact=chosen)
 
-    @cached_property
-    def learning_curves(self) -> pd.DataFrame:
-        """The metrics of a boosted model after each round of boosting.
-
-        There is one row per fit, metric and round. The columns are ``repeat``, ``fold``
-        (and ``draw``, as in :attr:`folds`), ``fit`` (numbered consecutively from 1),
-        ``metric``, ``round``, ``training`` and ``held_out``. The last two are the
-        metric on the training records and on the held-out records of the same fit.
-
-        Raises
-        ------
-        LearningCurveError
-            If the model recorded no learning curves. It is also an AttributeError.
-        """
-        return tables.learning_table(self.plan, self.held)
-
     # ---- no skill ----
 
     @cached_property
@@ -440,21 +379,6 @@ class CVResult(Exports):
         if new is None:
             return self.model.labelled(self.refits.fitted, self.design.labels, "fitted")
         return self.model.predict(new)
-
-    @cached_property
-    def apparent(self) -> pd.Series[float]:
-        """The metrics of the fit on all rows, on those same rows; optimistic.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
-        >>> res.apparent.round(3).head(2)
-        auroc    0.887
-        auprc    0.838
-        Name: apparent, dtype: float64
-        """
-        return tables.apparent(self)
 
     @property
     def optimism(self) -> pd.Series[float]:

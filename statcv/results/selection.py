@@ -15,6 +15,7 @@ from statcv.inference import Readable
 from statcv.models import Fit
 from statcv.models.selection import Term, chooses_terms, selection_in, terms_of
 from statcv.numeric.arrays import Bools
+from statcv.results.wording.phrases import phrase
 from statcv.tables import Table
 from statcv.words import plural
 
@@ -97,17 +98,7 @@ class SelectionTable(Table):
         many = len(np.unique(inside, axis=0))
         same = int((inside == final).all(axis=1).sum())
         empty = int((~inside.any(axis=1)).sum())
-        sets = plural(len(inside), "training set")
-        if many == 1 and same:
-            said = f"One model in {sets}, and in all records"
-        else:
-            said = f"{plural(many, 'different model')} in {sets}; that of all records"
-            said += f" in {same}" if same else " in none of them"
-        if not final.any():
-            said += ", in which nothing was chosen: it is without predictors"
-        elif empty:
-            said += f"; nothing was chosen in {empty}, without predictors"
-        return said
+        return phrase("selected", len(inside), many, same, empty, not final.any())
 
 
 def choice_of(result: Readable) -> tuple[tuple[Term, ...], Bools] | None:

@@ -27,14 +27,16 @@ from statcv.models import predictable
 from statcv.numeric.arrays import Floats
 from statcv.plots.base import horizon_of
 from statcv.results.refits import Running, warn_of_fits
+from statcv.results.wording.phrases import phrase
+from statcv.results.wording.weighted_notes import note
 from statcv.tables import Table
-from statcv.words import percent, plural
+from statcv.words import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from statcv.plots.stability import Kind
-    from statcv.results.refittable import Refittable
+    from statcv.results.result import CVResult
 
 
 def of_folds(setup: Setup, fits: int, running: Running) -> tuple[Floats, int]:
@@ -99,7 +101,7 @@ class Stability:
         Horizon of the risk, for times to an event.
     """
 
-    result: Refittable
+    result: CVResult
     predicted: Floats
     failed: int
     n_boot: int | None
@@ -129,11 +131,7 @@ class Stability:
     @property
     def described(self) -> str:
         """Which models are compared."""
-        fits, total = len(self.predicted), self.n_boot or self.result.plan.n_fits
-        what = "fits of the folds" if self.n_boot is None else "bootstrap models"
-        if self.n_boot is not None and self.result.scores.clusters is not None:
-            what += " of whole clusters"
-        return f"{fits}{f' of {total}' * (fits < total)} {what}"
+        return phrase("models", self)
 
     @property
     def given(self) -> dict[str, Any]:
@@ -203,19 +201,14 @@ class Stability:
     @property
     def notes(self) -> list[str]:
         """What a reader should know of the models, as sentences."""
-        said = "mape is the mean absolute prediction error, the distance from the "
-        said += "final model; width is that of the percentiles, which enclose "
-        said += f"{percent(self.level)} of the models."
+        told = [note("mape", level=percent(self.level))]
         if self.threshold is not None:
-            said += "\nchanged is the share of models that decide otherwise than the "
-            said += f"final one at a risk of {self.threshold:g}."
+            told.append(note("changed", threshold=self.threshold))
         if self.n_boot is None:
-            said += "\nThe fits of folds share records, and move less than models of "
-            said += "other samples do."
+            told.append(note("models of folds"))
         if self.failed:
-            fits = plural(self.failed, "fit")
-            said += f"\n{fits} did not converge, or had separated classes."
-        return said.split("\n")
+            told.append(note("failed models", failed=self.failed))
+        return [text for _, text in told]
 
     def curves(
         self, kind: Literal["calibration", "decision"], at: ArrayLike | None = None
@@ -320,7 +313,7 @@ class Stability:
 
 
 def stability(
-    result: Refittable,
+    result: CVResult,
     n_boot: int | None = None,
     *,
     from_folds: bool = False,

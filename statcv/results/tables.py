@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.engine import Held
-from statcv.errors import LearningCurveError, UndefinedMetricWarning, warn
+from statcv.errors import LearningCurveError
 from statcv.folds import FoldPlan
 from statcv.formula import Design, Outcome
 from statcv.inference import Scores, join_values, make_estimate, make_estimates
@@ -20,8 +19,11 @@ from statcv.numeric.arrays import Floats, Numbers
 from statcv.numeric.survival import events_of, times_of
 from statcv.results.by_group import group_table
 from statcv.results.estimating import is_bootstrap
-from statcv.results.refittable import Refittable
+from statcv.results.wording.phrases import caution
 from statcv.tables import Table, Values, labels_of
+
+if TYPE_CHECKING:
+    from statcv.results.result import CVResult
 
 # ---- records and fits ----
 
@@ -41,8 +43,24 @@ def fit_names(plan: FoldPlan) -> pd.DataFrame:
     return names.assign(draw=np.arange(plan.n_fits) - first + 1)
 
 
-def predictions_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:
-    """Return one row per record and repeat."""
+def predictions(result: CVResult) -> pd.DataFrame:
+    """Return the held-out predictions, with one row per record and repeat.
+
+    The columns are ``row``, ``repeat``, ``fold``, ``observed`` and ``predicted``.
+    ``row`` is the label of the record in the data. ``observed`` is 0 or 1 for a
+    binary outcome, the class if there are more than two classes, and the value
+    of a continuous outcome. ``predicted`` is the probability of the positive class
+    or the predicted mean; with more than two classes there is one column of
+    probabilities per class.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> res.predictions.columns.tolist()
+    ['repeat', 'fold', 'row', 'observed', 'predicted']
+    """
+    design, plan, scores = result.design, result.plan, result.scores
     columns: dict[str, Any] = _names(plan, scores.split)
     columns["row"] = design.labels[scores.row]
     columns |= _observed(design, scores.row)
@@ -51,14 +69,20 @@ def predictions_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.Data
     return Table(pd.DataFrame(columns), said, list(columns)[plan.repeats == 1 :])
 
 
-def pairs_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:
-    """Return one row per pair of different outcomes absent from one training set."""
-    left = scores.left
+def pairs(result: CVResult) -> pd.DataFrame:
+    """Return the pairs of records with different outcomes that one fit did not see.
+
+    There is one row per pair: a held-out record and its partner, which was either
+    dropped to balance the training set or held out with it. The columns are
+    ``repeat``, ``fold``, ``row``, ``partner``, ``observed``, ``predicted`` and
+    ``predicted_partner``. The table is empty if the scheme does not compare pairs.
+    """
+    design, left = result.design, result.scores.left
     one = two = np.empty(0, dtype=np.intp)
-    if scores.pairwise:
+    if result.scores.pairwise:
         one, two = left.pairs(design.y)
     own, other = left.row[one], left.row[two]
-    table = fit_names(plan).iloc[left.fit[one]].reset_index(drop=True)
+    table = fit_names(result.plan).iloc[left.fit[one]].reset_index(drop=True)
     table = table.assign(
         row=design.labels[own], partner=design.labels[other], **_observed(design, own)
     )
@@ -69,9 +93,24 @@ def pairs_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:
     return Table(table, caption)
 
 
-def folds_table(design: Design, plan: FoldPlan, held: Held) -> pd.DataFrame:
-    """Return one row per fit: sizes, class counts, drops, convergence, seconds."""
-    outcome = design.outcome
+def folds(result: CVResult) -> pd.DataFrame:
+    """Return the fits, with sizes, class counts, drops, convergence and seconds.
+
+    There is one row per fold and repeat. If a fold has several fits
+    (``rebalance="all"`` or ``"bag"``), there is one row for each of them, numbered
+    by ``draw``. If several fits were computed together, their total time is
+    divided equally among them.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> res.folds[["n_test", "train_0", "train_1"]].head(2)
+       n_test  train_0  train_1
+    0       8       16        8
+    1       8       16        8
+    """
+    plan, outcome = result.plan, result.design.outcome
     table, n_test = fit_names(plan), plan.tests.sizes[plan.fits.split_of]
     table = table.assign(n_train=plan.n_train, n_test=n_test)
     if outcome.levels:
@@ -81,20 +120,25 @@ def folds_table(design: Design, plan: FoldPlan, held: Held) -> pd.DataFrame:
             table[f"test_{level}"] = test[plan.fits.split_of, k]
     table["dropped"] = plan.dropped.sizes
     for name in ("converged", "separated", "seconds"):
-        table[name] = getattr(held, name)
+        table[name] = getattr(result.held, name)
     caption = "Fits, with the numbers of records that they train and hold out"
     return Table(table, caption)
 
 
-def learning_table(plan: FoldPlan, held: Held) -> pd.DataFrame:
-    """Return one row per fit, metric and round.
+def learning_curves(result: CVResult) -> pd.DataFrame:
+    """Return the metrics of a boosted model after each round of boosting.
+
+    There is one row per fit, metric and round. The columns are ``repeat``, ``fold``
+    (and ``draw``, as in :attr:`folds`), ``fit`` (numbered consecutively from 1),
+    ``metric``, ``round``, ``training`` and ``held_out``. The last two are the
+    metric on the training records and on the held-out records of the same fit.
 
     Raises
     ------
     LearningCurveError
-        If the model recorded no learning curves.
+        If the model recorded no learning curves. It is also an AttributeError.
     """
-    if held.curves is None:
+    if result.held.curves is None:
         raise LearningCurveError(
             "the model recorded no learning curves; models.XGBoost(curves=True) "
             "records them."
@@ -102,12 +146,12 @@ def learning_table(plan: FoldPlan, held: Held) -> pd.DataFrame:
     names = ["fit", "metric", "round", "training", "held_out"]
     parts = [
         pd.DataFrame(values, columns=names[3:]).assign(fit=fit, metric=metric)
-        for fit, curves in enumerate(held.curves, start=1)
+        for fit, curves in enumerate(result.held.curves, start=1)
         for metric, values in curves.items()
     ]
     table = pd.concat(parts).rename_axis("round").reset_index()[names]
     table["round"] += 1
-    of_fits = fit_names(plan).iloc[table["fit"] - 1].reset_index(drop=True)
+    of_fits = fit_names(result.plan).iloc[table["fit"] - 1].reset_index(drop=True)
     made = pd.concat([of_fits, table], axis=1)
     return Table(made, "Metric after each round of boosting")
 
@@ -115,7 +159,7 @@ def learning_table(plan: FoldPlan, held: Held) -> pd.DataFrame:
 # ---- metrics ----
 
 
-def metrics(result: Refittable, level: float = 0.95, *, by: Any = None) -> pd.DataFrame:
+def metrics(result: CVResult, level: float = 0.95, *, by: Any = None) -> pd.DataFrame:
     """Return a table of all metrics in every available form, one row per metric.
 
     The columns are ``metric``, ``how``, ``estimate`` with ``lower`` and ``upper``,
@@ -150,30 +194,9 @@ def metrics(result: Refittable, level: float = 0.95, *, by: Any = None) -> pd.Da
     0  auroc     0.833  per_fold
     1  auprc     0.734    pooled
     """
-    if by is None:
-        return metrics_table(result, level)
-    codes = groups_of(result, by)
-    return group_table(result.scores, result.chosen_metrics, codes, level)
-
-
-SHOWN_OF_METRICS = ("metric", "estimate", "how", "no_skill")
-
-
-def metrics_table(result: Refittable, level: float) -> pd.DataFrame:
-    """Return one row per metric, with the folds combined in every available way.
-
-    Parameters
-    ----------
-    result : CVResult
-    level : float
-        Confidence level of the intervals.
-
-    Warns
-    -----
-    UndefinedMetricWarning
-        If a metric is undefined, with the number of such metrics.
-    """
     rows, metrics, scores = [], result.chosen_metrics, result.scores
+    if by is not None:
+        return group_table(scores, metrics, groups_of(result, by), level)
     listed = filter(is_listed, metrics)
     know_values(scores, [(one, how) for one in listed for how in _ways(scores, one)])
     headlines = make_estimates(scores, [(metric, None) for metric in metrics], level)
@@ -213,19 +236,15 @@ def metrics_table(result: Refittable, level: float) -> pd.DataFrame:
     if len(undefined):
         counts = result.design.outcome.counts if result.design.outcome.levels else {}
         absent = [repr(level) for level, count in counts.items() if not count]
-        why = f" (no record is of class {', '.join(absent)})" if absent else ""
-        warn(
-            f"{len(undefined)} of {len(table)} metrics have no value "
-            f"({', '.join(undefined)}): they are not defined for these "
-            f"predictions{why}.",
-            UndefinedMetricWarning,
-        )
+        known = {"names": list(undefined), "total": len(table), "absent": absent}
+        caution("undefined metrics", **known)
     boot = [name for name in ("boot632", "boot632plus") if name in table]
+    shown = ("metric", "estimate", "how", "no_skill")
     headings = {"no_skill": "no skill", "boot632": ".632", "boot632plus": ".632+"}
     return Table(
         table,
         f"Metrics of the {'held-out ' * (not scores.external)}predictions",
-        {one: headings.get(one, one) for one in (*SHOWN_OF_METRICS, *boot)},
+        {one: headings.get(one, one) for one in (*shown, *boot)},
         limits={"estimate": ("lower", "upper")},
         alike=("no_skill", *boot),
         level=level,
@@ -242,12 +261,17 @@ def _ways(scores: Scores, metric: Metric) -> tuple[str, ...]:
 # ---- the records to which the model was fitted ----
 
 
-def apparent(result: Refittable) -> pd.Series[float]:
-    """Return the metrics of the fit on all rows, on those same rows.
+def apparent(result: CVResult) -> pd.Series[float]:
+    """Return the metrics of the fit on all rows, on those same rows; optimistic.
 
-    Parameters
-    ----------
-    result : CVResult
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> res.apparent.round(3).head(2)
+    auroc    0.887
+    auprc    0.838
+    Name: apparent, dtype: float64
     """
     y = result.design.y
     continuous = not result.design.outcome.levels

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.arguments import check_level
-from statcv.errors import CoefficientError, StatcvWarning, warn
+from statcv.errors import CoefficientError
 from statcv.formula import as_frame
 from statcv.inference.paired.tests import PairedTest
 from statcv.models import cumulative_information
@@ -23,9 +23,11 @@ from statcv.models.likelihood import (
 )
 from statcv.numeric.arrays import Floats
 from statcv.results.comparison.likelihood_ratio import why_no_likelihood
-from statcv.results.refittable import Refittable
+from statcv.results.wording.phrases import caution
 from statcv.tables import Table, labels_of
-from statcv.words import plural
+
+if TYPE_CHECKING:
+    from statcv.results.result import CVResult
 
 UNDETERMINED = 1e-13  # share of the largest eigenvalue that is rounding
 FREE = 1e-8  # part of a coefficient in a direction without information
@@ -34,7 +36,7 @@ FREE = 1e-8  # part of a coefficient in a direction without information
 # ---- coefficients ----
 
 
-def tidy(result: Refittable, level: float = 0.95) -> pd.DataFrame:
+def tidy(result: CVResult, level: float = 0.95) -> pd.DataFrame:
     """Return the coefficients of the fit to all rows, as ``tidy`` of R's broom.
 
     There is one row per coefficient. The columns are ``term``, ``estimate``,
@@ -81,12 +83,7 @@ def tidy(result: Refittable, level: float = 0.95) -> pd.DataFrame:
     values = np.asarray(estimates, dtype=float)
     ses, df, why = standard_errors(result, values)
     if why:
-        lost = int(np.isnan(ses).sum())
-        have = "has" if lost == 1 else "have"
-        warn(
-            f"{plural(lost, 'standard error')} of tidy() {have} no value: {why}.",
-            StatcvWarning,
-        )
+        caution("lost standard errors", lost=int(np.isnan(ses).sum()), why=why)
     table = pd.DataFrame({"term": estimates.index, "estimate": values})
     table["std.error"] = ses
     pairs = zip(values.tolist(), ses.tolist(), strict=True)
@@ -116,7 +113,7 @@ def tidy(result: Refittable, level: float = 0.95) -> pd.DataFrame:
     )
 
 
-def standard_errors(result: Refittable, values: Floats) -> tuple[Floats, float, str]:
+def standard_errors(result: CVResult, values: Floats) -> tuple[Floats, float, str]:
     """Return the standard errors, their degrees of freedom, and why they are missing.
 
     They are those of R's ``glm`` and ``lm``, from the expected information, and of its
@@ -168,7 +165,7 @@ def _variances(information: Floats) -> tuple[Floats, int]:
 
 
 def _information(
-    result: Refittable, X: Floats, y: NDArray[Any], fitted: Floats, values: Floats
+    result: CVResult, X: Floats, y: NDArray[Any], fitted: Floats, values: Floats
 ) -> tuple[Floats, float]:
     """Return the information, and the sum of squared Pearson residuals.
 
@@ -211,7 +208,7 @@ def _information(
 # ---- one row, and records ----
 
 
-def glance(result: Refittable, level: float = 0.95) -> pd.DataFrame:
+def glance(result: CVResult, level: float = 0.95) -> pd.DataFrame:
     """Return one row that describes the result, as ``glance`` of R's broom.
 
     The columns are ``nobs``, ``model``, ``scheme``, ``folds``, ``repeats``; the
@@ -256,7 +253,7 @@ def glance(result: Refittable, level: float = 0.95) -> pd.DataFrame:
     )
 
 
-def augment(result: Refittable) -> pd.DataFrame:
+def augment(result: CVResult) -> pd.DataFrame:
     """Return the data with held-out predictions, as ``augment`` of R's broom.
 
     There is one row per record and repeat, in the order of the data; rows that were

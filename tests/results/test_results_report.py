@@ -294,5 +294,5 @@ def test_templates_are_package_data() -> None:
     folder = ROOT / "statcv" / "report" / "templates"
     lists = {file for one in GUIDELINES.values() for file in one.tables.values()}
     pages = {"report.html", "report.md", "pictures.txt", "works.txt"}
-    pages |= {"facts.txt", "heterogeneity.txt"}
+    pages |= {"facts.txt", "heterogeneity.txt", "prose.txt"}
     assert {p.name for p in folder.iterdir()} == pages | lists

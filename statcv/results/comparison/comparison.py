@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,6 @@ from statcv.metrics import Metric
 from statcv.models import Mean, resolve_model
 from statcv.models.selection import chooses_terms
 from statcv.results.comparison.likelihood_ratio import LikelihoodRatio, likelihood_ratio
-from statcv.results.refittable import Refittable
 from statcv.results.summary import Summarised, Summary
 from statcv.results.wording.in_words import (
     events_in_words,
@@ -40,8 +39,10 @@ from statcv.words import p_value, percent, with_interval
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from statcv.results.result import CVResult
 
-def null_result(result: Refittable) -> Refittable:
+
+def null_result(result: CVResult) -> CVResult:
     """Return the result of the model without predictors.
 
     It uses the same plan and the same weights. It predicts the training mean, or the
@@ -63,10 +64,9 @@ def null_result(result: Refittable) -> Refittable:
     if outcome.estimates_dispersion:
         mean = Mean(dispersed=True)
     same: dict[str, Any] = {"seed": result.seed, "weights": result.weights}
-    changed = {"held": run(result.design, result.plan, mean, **same), "learner": mean}
-    changed |= {"call": result.call.with_mean_model(), "threshold": None}
-    found: Refittable = replace(cast("Any", result), warnings=(), **changed)
-    return found
+    held, call = run(result.design, result.plan, mean, **same), result.call
+    changed: dict[str, Any] = {"held": held, "call": call.with_mean_model()}
+    return replace(result, learner=mean, threshold=None, warnings=(), **changed)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,7 +118,7 @@ class Comparison(Exports, Summarised):
     less     0.767  0.454
     """
 
-    results: Mapping[str, Refittable]
+    results: Mapping[str, CVResult]
     contrasts: Contrasts
     asked: CompareCall
     adjust: str = "holm"
@@ -313,7 +313,7 @@ LEVEL = 0.95  # confidence level unless given
 
 
 def make_comparison(
-    results: Mapping[str, Refittable],
+    results: Mapping[str, CVResult],
     metric: str | Metric | None = None,
     level: float = LEVEL,
     *,

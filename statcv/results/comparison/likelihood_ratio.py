@@ -7,7 +7,7 @@ held-out records, which is another question.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,9 +16,11 @@ from statcv.models.batched import strata_shares
 from statcv.models.imputation import Imputed
 from statcv.models.likelihood import Bernoulli, CumulativeLogit, Gaussian, Hazards
 from statcv.models.selection import selection_in
-from statcv.results.refittable import Refittable
 from statcv.tables import wrapped
 from statcv.words import p_in_words
+
+if TYPE_CHECKING:
+    from statcv.results.result import CVResult
 
 ANOTHER_QUESTION = (
     "It asks whether the added terms are associated with the outcome at all, while the "
@@ -63,7 +65,7 @@ class LikelihoodRatio:
 
 
 def likelihood_ratio(
-    first: Refittable, second: Refittable, names: tuple[str, str]
+    first: CVResult, second: CVResult, names: tuple[str, str]
 ) -> LikelihoodRatio | None:
     """Return the test if one model is nested in the other; None if it does not apply.
 
@@ -72,7 +74,7 @@ def likelihood_ratio(
 
     Parameters
     ----------
-    first, second : Refittable
+    first, second : CVResult
         Results for the same records.
     names : tuple of str
     """
@@ -95,11 +97,11 @@ def likelihood_ratio(
     return LikelihoodRatio(names[less], names[more], float(statistic), df, p)
 
 
-def _likelihood(result: Refittable) -> Any:
+def _likelihood(result: CVResult) -> Any:
     return result.learner.capabilities.likelihood
 
 
-def why_no_likelihood(result: Refittable) -> str:
+def why_no_likelihood(result: CVResult) -> str:
     """Return why the fit to all rows maximises no likelihood of independent records.
 
     The text is empty if it does, without a penalty.
@@ -132,7 +134,7 @@ def why_no_likelihood(result: Refittable) -> str:
     return "" if fit.converged else "the fit to all rows did not converge"
 
 
-def _log_likelihood(result: Refittable) -> float:
+def _log_likelihood(result: CVResult) -> float:
     """Return the log-likelihood of all rows, maximised over a common variance.
 
     Of times to an event it is the partial likelihood.

@@ -12,18 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from statcv import models
 from statcv.arguments import is_whole
-from statcv.errors import ArgumentError, EquationError, PrecisionWarning, warn
+from statcv.errors import ArgumentError, EquationError
 from statcv.formula import Design
-from statcv.models import (
-    Cox,
-    Logit,
-    Model,
-    ProportionalOdds,
-    Updating,
-    counted,
-    needs_order,
-)
 from statcv.models.likelihood import CumulativeLogit, Generalized
 from statcv.models.selection import Selection
 from statcv.numeric.arrays import Floats
@@ -43,7 +35,7 @@ from statcv.results.final.expressions import (
     risk_of,
     rounded,
 )
-from statcv.words import plural
+from statcv.results.wording.phrases import caution
 
 NEGLIGIBLE = 1e-6  # the change of a prediction by rounding that is negligible
 ROUNDING = 1e-13  # a change of predictions that is rounding
@@ -202,7 +194,7 @@ class Equation:
                 ratio = np.exp(eta)
             return np.hstack([eta, *(1 - start**ratio for _, start in self.baseline)])
         if self.kind == "count":
-            return counted(eta[:, 0])
+            return models.counted(eta[:, 0])
         return expit(eta[:, 0]) if self.kind == "binary" else eta[:, 0]
 
     def rounded(self, digits: int) -> Equation:
@@ -232,7 +224,7 @@ def equation_of(
     design: Design,
     coefficients: Mapping[str, float],
     digits: int | None = None,
-    model: Model | None = None,
+    model: models.Model | None = None,
     baseline: Sequence[float] = (),
 ) -> Equation:
     """Return the equation of a regression that was fitted to a design.
@@ -369,22 +361,24 @@ def _merged(design: Design, parts: Sequence[Part]) -> Iterator[Part]:
 # ---- which models are regressions ----
 
 
-def is_regression(model: Model | None) -> bool:
+def is_regression(model: models.Model | None) -> bool:
     """Return whether coefficients make the linear predictor of a model."""
-    if any(map(needs_order, models_in(model))):  # others have no cut points by name
+    if any(
+        map(models.needs_order, models_in(model))
+    ):  # others have no cut points by name
         return _has_proportional_odds(model)
-    known = (Cox, Logit, Selection, Updating)
+    known = (models.Cox, models.Logit, Selection, models.Updating)
     return any(
         isinstance(one, known) or one.capabilities.likelihood is not None
         for one in models_in(model)
     )
 
 
-def _has_proportional_odds(model: Model | None) -> bool:
-    return any(isinstance(one, ProportionalOdds) for one in models_in(model))
+def _has_proportional_odds(model: models.Model | None) -> bool:
+    return any(isinstance(one, models.ProportionalOdds) for one in models_in(model))
 
 
-def models_in(model: Model | None) -> Iterator[Model]:
+def models_in(model: models.Model | None) -> Iterator[models.Model]:
     """Yield a model and those inside it, such as one that is tuned."""
     while model is not None:
         yield model
@@ -396,7 +390,7 @@ def said_chosen(name: str, value: Any) -> str:
     return f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = {value}"
 
 
-def kind_of(design: Design, model: Model | None) -> str:
+def kind_of(design: Design, model: models.Model | None) -> str:
     """Return the kind of an equation, of counts if its link is the logarithm."""
     kind, likelihood = design.outcome.kind, model and model.capabilities.likelihood
     if isinstance(likelihood, Generalized):
@@ -412,20 +406,16 @@ def kind_of(design: Design, model: Model | None) -> str:
     return "count" if design.outcome.distribution else kind
 
 
-def warn_of_few_events(design: Design, model: Model | None) -> None:
+def warn_of_few_events(design: Design, model: models.Model | None) -> None:
     """Warn of an equation with more coefficients than events."""
     terms = len(design.names) - (design.intercept is not None)
     events = min(design.outcome.counts.values(), default=terms)
-    plain = isinstance(model, Logit) and not (model.penalised or model.has_firth)
+    plain = isinstance(model, models.Logit) and not (model.penalised or model.has_firth)
     of, others = "records of the rarer class", "Logit(firth=True), Logit(C=1.0)"
-    if isinstance(model, Cox):
+    if isinstance(model, models.Cox):
         events = int(events_of(design.y).sum())
         plain = not (model.penalised or model.capabilities.likelihood is None)
         of, others = "events", "Cox(C=1.0)"
     if plain and events < terms:
-        warn(
-            f"the equation has {plural(terms, 'coefficient')} from {events} {of}, so "
-            "that its predictions are too extreme for other records; "
-            f"{others} or shrunk() still work.",
-            PrecisionWarning,
-        )
+        known = {"terms": terms, "events": events, "of": of, "others": others}
+        caution("few events of an equation", **known)

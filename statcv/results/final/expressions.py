@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -160,17 +160,14 @@ def risk_of(linear: Expression, start: float) -> Expression:
 def rounded(one: Expression, few: Callable[[float], float]) -> Expression:
     """Round the splines of an expression."""
     match one:
-        case Call(operation, arguments):
-            return Call(operation, tuple(rounded(a, few) for a in arguments))
-        case Levels(of, values, otherwise):
-            return Levels(rounded(of, few), values, otherwise)
+        case Call():
+            return replace(one, arguments=tuple(rounded(a, few) for a in one.arguments))
+        case Levels():
+            return replace(one, of=rounded(one.of, few))
         case Spline(of, origin, coefficients, jumps):
-            return Spline(
-                rounded(of, few),
-                few(origin),
-                tuple(map(few, coefficients)),
-                tuple((few(knot), k, few(d)) for knot, k, d in jumps),
-            )
+            changes = tuple((few(knot), k, few(d)) for knot, k, d in jumps)
+            each = tuple(map(few, coefficients))
+            return Spline(rounded(of, few), few(origin), each, changes)
     return one
 
 
@@ -224,13 +221,12 @@ def evaluate(
 def parts_of(expression: Expression) -> Iterator[Expression]:
     """Yield an expression, and all expressions in it."""
     yield expression
-    inside: tuple[Expression, ...] = ()
-    if isinstance(expression, Call):
-        inside = expression.arguments
-    elif isinstance(expression, (Levels, Spline)):
-        inside = (expression.of,)
-    for one in inside:
-        yield from parts_of(one)
+    match expression:
+        case Call(_, arguments):
+            for one in arguments:
+                yield from parts_of(one)
+        case Levels() | Spline():
+            yield from parts_of(expression.of)
 
 
 def _column(frame: pd.DataFrame, name: str, kind: str) -> Any:

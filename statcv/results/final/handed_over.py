@@ -28,8 +28,8 @@ from statcv.models import partial_likelihood
 from statcv.numeric.arrays import Bools
 from statcv.results.call import CallWithoutFits, with_warnings
 from statcv.results.final.nomogram import nomogram_of
-from statcv.tables import number
-from statcv.words import joined, plural
+from statcv.results.wording.phrases import caution
+from statcv.words import joined
 
 if TYPE_CHECKING:
     from statcv.results.final.equation import Equation
@@ -370,8 +370,7 @@ def _at_horizons(
         try:
             read_horizons(horizon, y, outcome)
         except errors.ArgumentError as error:
-            why = f"the risk by {horizon:g} is not validated: {error}"
-            errors.warn(why, errors.StatcvWarning)
+            caution("not validated", horizon=horizon, error=error)
         else:
             made[horizon] = name
     return made
@@ -392,11 +391,7 @@ def _warn_of_order(result: CVResult) -> None:
         odds = np.log(p) - np.log1p(-p)
         slope = odds[y == 1].mean() - odds[y == 0].mean()
     if slope < -1e-12:
-        errors.warn(
-            "the calibration slope is below 0: the model ranks the records the wrong "
-            f"way round in these data. Is {name!r} coded as where it was fitted?",
-            errors.StatcvWarning,
-        )
+        caution("slope below 0", outcome=name)
 
 
 def unused(name: str, taken: Iterable[Any]) -> str:
@@ -432,11 +427,7 @@ def complete_rows(outcome: pd.DataFrame, made: pd.DataFrame) -> Bools:
             "no row of the new data has the outcome and all columns of the model."
         )
     if lost := int((~complete).sum()):
-        errors.warn(
-            f"{plural(lost, 'row')} of {len(outcome)} lack the outcome or a column "
-            "that the model uses, and were left out.",
-            errors.MissingDataWarning,
-        )
+        caution("incomplete rows", lost=lost, total=len(outcome))
     return complete
 
 
@@ -460,9 +451,4 @@ def _warn_of_units(model: HandedOver, frame: pd.DataFrame) -> None:
             continue
         mean, sd, now = old.mean(), old.std(), float(frame[name].mean())
         if abs(now - mean) > FAR * sd and old.nunique() > 2:
-            errors.warn(
-                f"column {name!r} has mean {number(now)} in the new data, and "
-                f"{number(mean)} (SD {number(sd)}) where the model was fitted; has "
-                "it the same unit?",
-                errors.StatcvWarning,
-            )
+            caution("other unit", name=name, now=now, mean=mean, sd=sd)

@@ -29,8 +29,9 @@ from statcv.results.final.written import (
     hazards_at_zero,
     with_coefficients,
 )
+from statcv.results.wording.phrases import caution
 from statcv.tables import WIDTH, Table
-from statcv.words import listed, plural
+from statcv.words import plural
 
 if TYPE_CHECKING:
     from statcv.results.result import CVResult
@@ -258,33 +259,14 @@ def _warn(updates: Any, fit: Fit, method: str, chosen: str) -> None:
     if training.kind == "survival":
         few, of = int((training.y > 0).sum()), " with the event"
     if refits and few < count:
-        errors.warn(
-            f"the new data have {plural(few, 'record')}{of}, and refitting estimates "
-            f"{count} coefficients, so that neither it nor tests of it can be trusted; "
-            "method='intercept' or 'slope' is suitable for so few, and 'shrink' stays "
-            "near the old model.",
-            errors.StatcvWarning,
-        )
+        caution("few for refitting", few=few, of=of, count=count)
     if slope < 0 and method in ("slope", "closed_test"):
-        errors.warn(
-            f"the slope of the old model is {slope:.2f} in the new data: those with "
-            "higher predictions have lower outcomes there. Check the coding of the "
-            "outcome and the units of the columns before you use an update.",
-            errors.StatcvWarning,
-        )
+        caution("reversed slope", slope=slope)
     constant = [n for n, one in zip(training.names, varying, strict=True) if not one]
     if constant and (refits or method == "shrink"):
-        errors.warn(
-            "columns that do not vary in the new data keep their old coefficients: "
-            f"{listed(constant)}.",
-            errors.CollinearityWarning,
-        )
+        caution("constant columns", names=constant)
     if fit.separated and chosen == "refit":
-        errors.warn(
-            "the refit separates the classes in the new data, so that its coefficients "
-            "have no finite values; method='shrink' or 'slope' has.",
-            errors.SeparationWarning,
-        )
+        caution("separated refit")
 
 
 # ---- several models ----
@@ -367,9 +349,7 @@ def stack(
             total = before.coefficient + weight * part.coefficient
             made[part.factors] = replace(before, coefficient=total)
     if not max(weights) > 0:
-        errors.warn(
-            "no model has a weight above 0: none predicts here.", errors.StatcvWarning
-        )
+        caution("no weight")
     table = pd.DataFrame(
         {"model": ["(Intercept)", *equations], "weight": [intercept, *weights]}
     )

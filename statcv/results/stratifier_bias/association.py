@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from statcv.engine import FoldFit
+from statcv.folds.audit import between_folds
 from statcv.folds.strata import even_cuts
 from statcv.formula import Terms
 from statcv.metrics import auroc_hand_till
@@ -91,15 +92,12 @@ def anova(values: Floats, groups: Numbers) -> Ratio:
 
     Examples
     --------
-    >>> anova(np.array([1.0, 2.0, 3.0, 4.0]), np.array([0, 0, 1, 1])).value
+    >>> round(anova(np.array([1.0, 2.0, 3.0, 4.0]), np.array([0, 0, 1, 1])).value, 3)
     8.0
     """
     if not np.isfinite(values).all():
         return NONE
-    place = np.unique(groups, return_inverse=True)[1]
-    centred = values - values.mean()
-    means = np.bincount(place, centred) / np.bincount(place)
-    return _f_test(centred, means[place], len(means) - 1)
+    return Ratio(*between_folds(values, np.unique(groups, return_inverse=True)[1])[1:])
 
 
 def regression(x: Floats, y: Floats) -> Ratio:
@@ -110,24 +108,14 @@ def regression(x: Floats, y: Floats) -> Ratio:
     >>> round(regression(np.arange(4.0), np.array([0.0, 2.0, 1.0, 3.0])).value, 3)
     3.556
     """
-    if not np.isfinite(x).all() or not np.ptp(x):
-        return NONE
-    x, y = x - x.mean(), y - y.mean()
-    return _f_test(y, x * ((x * y).sum() / (x**2).sum()), 1)
-
-
-def _f_test(centred: Floats, fitted: Floats, df: int) -> Ratio:
-    """Return F of a model from what it fits to values with a mean of 0."""
     from scipy.special import fdtrc
 
-    explained, residual = (fitted**2).sum(), ((centred - fitted) ** 2).sum()
-    left = len(centred) - df - 1
-    if df == 0 or left <= 0 or explained + residual <= 0:
+    left = len(x) - 2
+    if not np.isfinite(x).all() or not np.ptp(x) or not np.ptp(y) or left <= 0:
         return NONE
-    if residual <= 0:
-        return Ratio(np.inf, 0.0)
-    f = float((explained / df) / (residual / left))
-    return Ratio(f, float(fdtrc(df, left, f)))
+    share = float(np.corrcoef(x, y)[0, 1]) ** 2
+    f = left * share / (1 - share) if share < 1 else np.inf
+    return Ratio(f, float(fdtrc(1, left, f)))
 
 
 def chi_square(x: Numbers, y: Numbers) -> Ratio:

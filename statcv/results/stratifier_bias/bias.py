@@ -14,13 +14,13 @@ from statcv.folds import FoldPlan
 from statcv.inference import MonteCarlo
 from statcv.results.stratifier_bias import ranking
 from statcv.results.stratifier_bias.association import LABELS
-from statcv.results.stratifier_bias.candidates import UNBIASED
 from statcv.results.stratifier_bias.measured import leaks, shown_to
 from statcv.results.stratifier_bias.setting import RECORD, Setting
 from statcv.results.summary import Summary
+from statcv.results.wording.phrases import phrase
 from statcv.results.wording.weighted_notes import Note, note, shown_notes
 from statcv.tables import number, wrapped
-from statcv.words import p_value, percent, plural, stated
+from statcv.words import p_value, percent, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -170,7 +170,7 @@ def _notes_on(found: StratifierBias) -> Iterator[Note]:
     yield note("association")
     if (~table["in_model"]).any():
         outside = table.loc[~table["in_model"], "candidate"]
-        yield note("not in formula", columns=", ".join(outside))
+        yield note("not in formula", columns=list(outside))
     if found.importance == "linear":
         yield note("extrapolation")
     yield note("importance", label=LABELS[found.importance])
@@ -204,7 +204,7 @@ def _predicted(found: StratifierBias) -> Note:
 
 def _of_intervals(found: StratifierBias, measured: pd.DataFrame) -> Iterator[Note]:
     """Yield what the intervals of the bias cover."""
-    yield note("over folds", repeats=plural(found.chance.repeats, "repeat"))
+    yield note("over folds", repeats=found.chance.repeats)
     if measured["records_lower"].isna().all():
         yield note("not over records", label=found.setting.metric.label)
     else:
@@ -217,7 +217,8 @@ def _of_intervals(found: StratifierBias, measured: pd.DataFrame) -> Iterator[Not
 def in_three_lines(found: StratifierBias) -> str:
     """Return the model, the unbiased estimate, and the extreme candidates."""
     setting, table = found.setting, found.ranking
-    said = f"{setting.design.formula.text}: {setting.model.label}; {_records(setting)}"
+    said = f"{setting.design.formula.text}: {setting.model.label}; "
+    said += phrase("records", setting)
     worst, least = str(table["candidate"].iloc[0]), found.least
     if found.measured is not None:
         cost = (found.measured["bias"] * -setting.sign).fillna(-np.inf)
@@ -231,7 +232,7 @@ def in_three_lines(found: StratifierBias) -> str:
             f"{''.join(leaky)}what each candidate costs is predicted for trees and "
             "neighbours only; measure=True measures it"
         )
-    lines = [said, f"unbiased {_unbiased(found)}", last]
+    lines = [said, f"unbiased {phrase('unbiased', found)}", last]
     return "\n".join(line for text in lines for line in wrapped(text, rest="  "))
 
 
@@ -247,28 +248,6 @@ def _in_brief(found: StratifierBias, name: str) -> str:
     cost = number(row["predicted"], shown_to(np.nan, found.setting))
     told = f"is predicted to cost {cost} {found.unit}"
     return f"{first}{told} (measure=True measures it)"
-
-
-def _records(setting: Setting) -> str:
-    design = setting.design
-    text = f"n = {design.n}"
-    if design.n < design.n_given:
-        text += f" of {design.n_given}, {design.n_given - design.n} incomplete"
-    if setting.groups is not None:
-        text += f", {setting.distinct} of them distinct"
-    return text
-
-
-def _unbiased(found: StratifierBias) -> str:
-    said, sd = number(found.unbiased, found.chance.sd), found.chance.sd
-    chance = "" if np.isnan(sd) else f" (sd over folds {sd:.2g})"
-    setting, repeats = found.setting, found.plans[UNBIASED].repeats
-    metric = stated(setting.metric.label, found.how)
-    folds = f"{setting.k} random folds" + (f" × {repeats}" if repeats > 1 else "")
-    if setting.duplicates is not None:
-        by = "s" if setting.duplicates.label == RECORD else ""
-        folds += f", equal {setting.duplicates.label}{by} in one fold"
-    return f"{metric} {said}{chance}, {folds}"
 
 
 def summarise(found: StratifierBias, notes: bool) -> Summary:
@@ -292,9 +271,9 @@ def summarise(found: StratifierBias, notes: bool) -> Summary:
         facts=(
             ("model", setting.model.label),
             ("outcome", f"{outcome.name}: {outcome.describe()}"),
-            ("records", _records(setting)),
+            ("records", phrase("records", setting)),
             ("duplicates", duplicates),
-            ("unbiased", _unbiased(found)),
+            ("unbiased", phrase("unbiased", found)),
             ("seed", str(setting.seed)),
         ),
         tables=tables,

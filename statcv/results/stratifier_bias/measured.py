@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from statcv.engine import progress_bar, run_quietly
-from statcv.errors import FoldWarning, UndefinedMetricWarning, warn
+from statcv.errors import FoldWarning
 from statcv.folds import FoldPlan
 from statcv.inference import MonteCarlo, Scores, values_by_split
 from statcv.inference.refits.refitting import scores_of
@@ -19,6 +19,7 @@ from statcv.numeric.arrays import Floats
 from statcv.results.stratifier_bias.candidates import UNBIASED, CandidateStratifier
 from statcv.results.stratifier_bias.ranking import count_split
 from statcv.results.stratifier_bias.setting import Setting, se_of_difference, values_of
+from statcv.results.wording.phrases import caution
 from statcv.tables import Table, number
 
 if TYPE_CHECKING:
@@ -67,21 +68,20 @@ def _said(cost: float, half: float, of_records: float, setting: Setting) -> str:
         return f"{setting.metric.label} has no value"
     if np.isnan(half) and cost == 0:
         return "no difference (no interval over folds)"
-    verb = "costs" if cost >= 0 else "flatters by"
+    verb, away = "costs" if cost >= 0 else "flatters by", abs(cost)
     if np.isnan(half):
-        return f"{verb} {number(abs(cost))} {unit} (no interval over folds)"
-    digits, away = shown_to(2 * half, setting), abs(cost)
+        return f"{verb} {number(away)} {unit} (no interval over folds)"
+    digits = shown_to(2 * half, setting)
     if away <= half:
         most = number(away + np.fmax(half, of_records), digits)
         return f"no bias detected: at most {most} {unit}"
     least = number(away - half, digits)
     if float(least) == 0:  # although the interval excludes 0
         least = number(away - half, 10 * (away - half))
-    limits = f"({least} to {number(away + half, digits)})"
-    size = f"{verb} {number(away, digits)} {unit}"
-    if away <= of_records:
-        return f"{size} in these records {limits}, within sampling error over records"
-    return f"{size} {limits}"
+    here = " in these records" * (away <= of_records)
+    within = ", within sampling error over records" * bool(here)
+    limits = f"({least} to {number(away + half, digits)}){within}"
+    return f"{verb} {number(away, digits)} {unit}{here} {limits}"
 
 
 # ---- the estimate on the folds of each candidate, and the unbiased one ----
@@ -166,11 +166,8 @@ def measure_all(
             if how == "per_fold" and np.isnan(np.concatenate(by_fold)).any():
                 lacking.append(candidate.name)
     if lacking:
-        warn(
-            f"{setting.metric.label} has no value in some folds of "
-            f"{', '.join(lacking)}; these folds are not averaged.",
-            UndefinedMetricWarning,
-        )
+        label = setting.metric.label
+        caution("undefined in folds", label=label, candidates=lacking)
     values = values_of(reference.scores, setting.metric, how)
     return replace(
         result,

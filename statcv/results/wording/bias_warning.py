@@ -12,19 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import DistributionalBiasWarning, FoldWarning, warn
 from statcv.folds import by_quantile
 from statcv.folds.audit import UNLIKE, between_folds, opposite_twins
-from statcv.folds.strata import ALIKE
 from statcv.folds.theory import pooled_null_auroc
 from statcv.inference.estimates.no_skill import MATERIAL, NoSkill
 from statcv.inference.estimates.values import values_by_repeat
 from statcv.inference.refits.refitting import uncensored_in_training
 from statcv.inference.tests.permutation import is_permutable
 from statcv.results.result import CVResult
-from statcv.results.wording.notes import balancing
-from statcv.results.wording.weighted_notes import note
-from statcv.words import joined, listed, plural
+from statcv.results.wording.phrases import caution
+from statcv.words import joined, listed
 
 Labels = NDArray[Any]
 
@@ -49,7 +46,7 @@ def warn_of_bias(result: CVResult) -> None:
     outcome = result.design.outcome
     if outcome.levels:
         for found in opposite_twins(result.plan, result.design.matrix, outcome.y):
-            _warn("opposite twins", sentence=found.sentence)
+            caution("opposite twins", sentence=found.sentence)
     _warn_of_other_fits(result)
     if _warn_of_ranges(result) or not result.suspect:
         return
@@ -57,16 +54,9 @@ def warn_of_bias(result: CVResult) -> None:
     if not any(row.material and _is_asked(result, row) for row in rows):
         return
     able = result.learner.capabilities.refits and is_permutable(result.plan)
-    call = " The bias of the model itself is another: result.null_bias() estimates it."
     without, known, held_out = OF_KIND[outcome.kind]
     told = {"without": without, "known": known, "held_out": held_out}
-    told |= {"scores": _said(rows), "balancing": balancing(result)}
-    _warn("training means", more=call * able, **told)
-
-
-def _warn(name: str, **facts: Any) -> None:
-    """Give a warning of bias, from the table of notes."""
-    warn(note(name, **facts)[1], DistributionalBiasWarning)
+    caution("training means", scores=_said(rows), result=result, able=able, **told)
 
 
 def _warn_of_ranges(result: CVResult) -> bool:
@@ -105,9 +95,7 @@ def _warn_of_ranges(result: CVResult) -> bool:
         if told := _said(result.without_predictors):
             without = OF_KIND[result.design.outcome.kind][0]
             size = f": a model that predicts the {without} would score {told}{size}"
-    sure = "are" if measured else "are probably"
-    cure = "reduces" if strata.finer_per_fold < ALIKE else "removes nearly all of"
-    _warn("ranges", strata=strata, share=share, are=sure, size=size, cures=cure)
+    caution("ranges", strata=strata, share=share, measured=measured, size=size)
     return True
 
 
@@ -167,7 +155,7 @@ def _warn_of_neighbours(result: CVResult) -> None:
     for metric in result.chosen_metrics if result.design.outcome.levels else ():
         if metric.rank and result.scores.headline(metric) == "pooled":
             balanced = PASSED_ON[result.plan.rebalance]
-            return _warn("neighbours", balanced=balanced, metric=metric.label)
+            return caution("neighbours", balanced=balanced, metric=metric.label)
 
 
 def _warn_of_other_fits(result: CVResult) -> None:
@@ -195,7 +183,7 @@ def _warn_of_other_fits(result: CVResult) -> None:
     rows = [replace(row, found=row.value + _shift(row, y, area)) for row in rows]
     if said := _said(rows):
         first = next(row.metric.name for row in rows if row.told)
-        _warn("other fits", scores=said, metric=first)
+        caution("other fits", scores=said, metric=first)
 
 
 def _shift(row: NoSkill, y: Labels, area: float) -> float:
@@ -222,5 +210,4 @@ def warn_of_longer_times(result: CVResult) -> None:
         return
     given = result.plan, outcome.y, outcome.horizons
     if longer := uncensored_in_training(*given)[1]:
-        said, total = plural(longer, "held-out prediction"), len(result.scores.row)
-        warn(note("longer times", predictions=said, total=total)[1], FoldWarning)
+        caution("longer times", longer=longer, total=len(result.scores.row))

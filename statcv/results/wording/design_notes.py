@@ -12,8 +12,6 @@ from statcv.inference import Readable
 from statcv.models import Logit
 from statcv.models.likelihood import Bernoulli
 from statcv.results.wording.weighted_notes import Notes, Weight, note
-from statcv.tables import number
-from statcv.words import plural
 
 FEW_EVENTS = 5  # number of events per coefficient below which events are few
 LEAST_EVENTS = 100  # number of events below which those of a validation are few
@@ -44,8 +42,7 @@ def beyond_knots(result: Readable) -> Notes:
             beyond += int(((held < trained.min()) | (held > trained.max())).sum())
         if beyond:
             known = {"column": factor.columns[0], "code": factor.code}
-            known["values"] = plural(beyond, "held-out value")
-            yield note("beyond knots", lie="lies" if beyond == 1 else "lie", **known)
+            yield note("beyond knots", values=beyond, **known)
 
 
 def uneven_ridge(result: Readable) -> Notes:
@@ -67,8 +64,7 @@ def uneven_ridge(result: Readable) -> Notes:
     ratio = float(spread.max() / spread.min())
     if ratio >= MIN_SPREAD_RATIO:
         wide, narrow = str(names[spread.argmax()]), str(names[spread.argmin()])
-        times = f"{float(f'{ratio:.2g}'):,.0f}".replace(",", " ")
-        yield note("uneven ridge", wide=wide, narrow=narrow, times=times)
+        yield note("uneven ridge", wide=wide, narrow=narrow, ratio=ratio)
 
 
 def new_levels(result: Readable) -> Notes:
@@ -78,13 +74,8 @@ def new_levels(result: Readable) -> Notes:
     rows = np.unique(np.concatenate([[], *(rows for _, rows in absent.values())]))
     if len(rows) and result.learner.capabilities.uses_predictors:
         factors = ", ".join(dict.fromkeys(factor for factor, _ in absent))
-        mean = "predicted at the mean of those seen"
-        yield note(
-            "new level" if len(rows) == 1 else "new levels",
-            records=plural(len(rows), "held-out record"),
-            factors=factors,
-            predicted="not predicted" if held.omitted else mean,
-        )
+        known = {"factors": factors, "omitted": held.omitted}
+        yield note("new levels", records=len(rows), **known)
 
 
 # ---- the outcome ----
@@ -97,7 +88,7 @@ def few_events(result: Readable) -> Notes:
     if outcome.kind != "binary":
         return
     level, events = min(outcome.counts.items(), key=lambda item: item[1])
-    few: dict[str, Any] = {"events": events, "level": f"{outcome.name} = {level}"}
+    few: dict[str, Any] = {"events": events, "outcome": outcome.name, "level": level}
     if result.scores.external:
         if events < LEAST_EVENTS:
             yield note("few events elsewhere", least=LEAST_EVENTS, **few)
@@ -110,8 +101,7 @@ def few_events(result: Readable) -> Notes:
     free &= not penalty[np.isfinite(penalty)].any()
     terms = table.shape[1] - (result.design.intercept is not None)
     if free and events < FEW_EVENTS * terms:
-        said = plural(terms, "coefficient")
-        yield note("few events", terms=said, each=events / terms, **few)
+        yield note("few events", terms=terms, **few)
 
 
 def null_model(result: Readable) -> Notes:
@@ -121,13 +111,9 @@ def null_model(result: Readable) -> Notes:
     if not (scores.external and scores.probabilities and used):
         return
     outcome, y = result.design.outcome, result.design.y
-    on, what = used[0], f"the mean of {outcome.name}, {number(float(y.mean()))},"
-    if outcome.kind == "binary":
-        what = f"the share of {outcome.name} = {outcome.levels[1]}, {y.mean():.3f},"
-    there = ", since those to which the model was fitted are not known"
-    if result.validated and result.validated.share is not None:
-        there = f"; where the model was fitted it was {number(result.validated.share)}"
-    yield note("null model", metric=on, what=what, there=there)
+    there = result.validated.share if result.validated else None
+    known = {"outcome": outcome, "mean": float(y.mean()), "there": there}
+    yield note("null model", metric=used[0], **known)
 
 
 def even_classes(result: Readable, table: pd.DataFrame) -> Notes:

@@ -7,26 +7,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from statcv.folds import FoldPlan
-from statcv.formula import counted
 from statcv.inference import Estimate, Readable
 from statcv.models.imputation import Imputed
 from statcv.models.selection import selection_in
 from statcv.numeric.survival import events_of
-from statcv.results.refittable import Refittable
+from statcv.results.wording.phrases import phrase, sentence_case
 from statcv.tables import WIDTH
 from statcv.words import joined, listed, plural
 
 MOST_NAMED = 4  # largest number of predictors, or of classes, that are all named
 LONG_FORMULA = 60  # number of characters above which a formula is not repeated
-
-# how training sets are balanced, in words
-BALANCED = dict.fromkeys(
-    ("subsample", "upsample", "all", "bag"),
-    "all training sets with the same class counts",
-) | {"weight": "classes weighted alike in all training sets"}
-
-Part = tuple[int, str]  # a phrase, and how soon it is omitted where there is no room
 
 
 def short_text(result: Readable, headline: Estimate) -> str:
@@ -39,14 +29,19 @@ def short_text(result: Readable, headline: Estimate) -> str:
 def lines_in_words(result: Readable) -> tuple[str, str]:
     """Return the model, and how records were held out, in one line each."""
     models = [f"{label}{on}" for label in _label(result) for on in _on(result)]
-    parts = _scheme_parts(result)
     # phrases that are least important are omitted first
-    ranks = sorted({rank for rank, _ in parts}, reverse=True)
-    schemes = ["".join(text for rank, text in parts if rank <= most) for most in ranks]
-    return first_that_fits(models), first_that_fits(list(map(_sentence_case, schemes)))
+    schemes = [
+        sentence_case(phrase("scheme", result, most)) for most in (4, 3, 2, 1, 0)
+    ]
+    return first_that_fits(models), first_that_fits(schemes)
 
 
-def methods_in_words(result: Refittable, final: bool) -> str:
+def scheme_in_words(result: Readable) -> str:
+    """Return how records were held out, as the beginning of a sentence."""
+    return sentence_case(phrase("scheme", result))
+
+
+def methods_in_words(result: Readable, final: bool) -> str:
     """Return what was done, as the methods section of a paper says it.
 
     Parameters
@@ -55,33 +50,11 @@ def methods_in_words(result: Refittable, final: bool) -> str:
     final : bool
         Whether the summary shows the model that is fitted to all records.
     """
-    design, formula = result.design, result.design.formula.text
-    fitted = result.learner.capabilities.refits
-    lost = (design.n_given - design.n) * (fitted or bool(result.validated))
-    what = _label(result)[0] + (f", {formula}," if fitted else _on(result)[0])
-    if fitted and len(formula) > LONG_FORMULA:
-        what = _label(result)[0] + _on(result)[0]
-    what += ", validated" * bool(result.validated)
-    of_given = f" of {design.n_given:,}" * bool(lost)
-    said = f"{what} in {design.n:,}{of_given} records{events_in_words(result)[0]}"
-    if lost:
-        missing = f" (missing: {counted(design.missing)})" if design.missing else ""
-        said += f"; {lost:,} left out as incomplete{missing}"
-    if design.absent:
-        said += f"; {design.n_absent:,} incomplete (missing: {design.lacking})"
-    if _held_out(result) < design.n:
-        said += f"; {_held_out(result):,} of them held out"
-    sentences = [said, scheme_in_words(result)]
-    if fitted:
-        sentences[-1] += f"; seed {result.seed}"
-    if result.weights is not None:
-        sentences.append("Records are weighted in the fits, not in the metrics")
-    if result.threshold is not None:
-        at = f"{result.threshold:g}"
-        sentences.append(f"A prediction of {at} or more is classified as positive")
-    if final:
-        sentences.append(f"The final model is the fit to all {design.n:,} records")
-    return "".join(f"{one}. " for one in sentences).strip()
+    formula = result.design.formula.text
+    told = result.learner.capabilities.refits and len(formula) <= LONG_FORMULA
+    what = _label(result)[0] + (f", {formula}," if told else _on(result)[0])
+    events = events_in_words(result)[0]
+    return phrase("methods", result, what, events, _held_out(result), final)
 
 
 # ---- the model ----
@@ -89,7 +62,7 @@ def methods_in_words(result: Refittable, final: bool) -> str:
 
 def _label(result: Readable) -> list[str]:
     """Return the name of the model with its parameters, ever more briefly."""
-    name = _sentence_case(result.learner.label.removesuffix("()"))
+    name = sentence_case(result.learner.label.removesuffix("()"))
     if (model := result.validated) is not None:
         known = model.predictors or ["no predictors"]
         names = [joined(known), plural(len(model.predictors), "predictor")]
@@ -184,92 +157,7 @@ def events_in_words(result: Readable) -> list[str]:
     return [*[few] * bool(few), many] if counts else [""]
 
 
-# ---- the scheme ----
-
-
-def scheme_in_words(result: Readable) -> str:
-    """Return how records were held out, as the beginning of a sentence."""
-    return _sentence_case("".join(text for _, text in _scheme_parts(result)))
-
-
-def _scheme_parts(result: Readable) -> list[Part]:
-    """Return the phrases of which the description of the scheme consists.
-
-    The first of them is always said.
-    """
-    plan = result.plan
-    scheme, strata = plan.made_by, plan.strata
-    parts: list[Part] = []
-    if result.scores.external:
-        said = "external validation: the model was fitted to other records"
-        if result.validated:
-            said = "external validation; the interval counts these records alone"
-        parts.append((0, said))
-        if strata is not None:
-            parts.append((1, f"; those of the same {strata.label} are one cluster"))
-        return parts
-    if scheme is None:
-        first, *others = re.split("(?=[,;] )", plan.sentence)
-        name = f"{'rebalanced ' * plan.rebalanced}cross-validation, {first}"
-        return [(0, name), (4, "".join(others))]
-    again = plan.repeats > 1
-    if scheme.splits == "shares":
-        share = re.search(r"[\d.]+%", plan.sentence)
-        out, splits = share.group() if share else "some", "random split"
-        parts.append((0, f"{plural(plan.repeats, splits)} of the records"))
-        parts.append((1, f", {out} held out in each"))
-    elif scheme.splits == "samples":
-        tested = ", each tested on the records that it lacks"
-        parts += [(0, plural(plan.repeats, "bootstrap sample")), (1, tested)]
-    else:
-        parts += _cross_validation(plan)
-    timed = result.design.outcome.kind == "survival"
-    if scheme.spreads:
-        what = "events" if timed else "each class"
-        parts.append((3, f" with {what} spread evenly"))
-    if again and scheme.splits in ("folds", "groups", "pairs"):
-        parts.append((1, f", repeated {plan.repeats} times"))
-    elif again and scheme.splits == "units":
-        parts.append((1, f", {plan.repeats} draws of the dropped records"))
-    if plan.rebalance in BALANCED:
-        balanced = BALANCED[plan.rebalance]
-        if timed:
-            balanced = balanced.replace("class counts", "numbers of events")
-            balanced = balanced.replace("classes", "events and other records")
-        parts.append((4, f", {balanced}"))
-    if strata is not None and scheme.splits != "units":
-        same, noun = ("the same", "group") if strata.identifies else ("equal", "value")
-        parts.append((2, f", records of {same} {strata.label} kept together"))
-        parts.append((4, f" ({plural(strata.count, noun)})"))
-    return parts
-
-
-def _cross_validation(plan: FoldPlan) -> list[Part]:
-    """Return the phrases for a scheme that holds out each record, or pair, in turn."""
-    scheme, strata = plan.made_by, plan.strata
-    assert scheme is not None
-    first, _, rest = plan.sentence.partition("; ")[0].partition(", ")
-    name = {"folds": f"{len(plan.labels[0])}-fold", "units": "leave-one-out"}.get(
-        scheme.splits, first.removeprefix("rebalanced ")
-    )
-    rebalanced = "rebalanced " * plan.rebalanced
-    if strata is not None and scheme.splits == "units":
-        groups = plural(strata.count, "group")
-        name = f"{rebalanced}leave-one-group-out cross-validation"
-        each = f", each {strata.label} held out"
-        return [(0, name), (2, each), (4, f" ({groups})")]
-    parts = [(0, f"{rebalanced}{name} cross-validation")]
-    if scheme.splits == "pairs":
-        pairs, of, records = rest.partition(" of records")
-        parts += [(1, f", {pairs}"), (4, f"{of}{records}")]
-    return parts
-
-
 # ---- lines ----
-
-
-def _sentence_case(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}"
 
 
 def first_that_fits(said: Sequence[str]) -> str:

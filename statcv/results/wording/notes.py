@@ -9,14 +9,13 @@ import pandas as pd
 
 from statcv import inference
 from statcv.folds import is_sample
-from statcv.folds.strata import ALIKE
 from statcv.inference.tests.permutation import is_permutable
 from statcv.models.imputation import Imputed
 from statcv.models.tuning import choices
 from statcv.results.estimating import is_bootstrap
 from statcv.results.wording import design_notes
 from statcv.results.wording.weighted_notes import Note, Notes, Weight, note
-from statcv.words import joined, plural, sentence, stated
+from statcv.words import sentence, stated
 
 # checks that the note on the training mean covers
 SAID_ABOVE = ("label_correlation", "negative_mean_auroc")
@@ -91,13 +90,9 @@ def _of_headline(result: inference.Readable, headline: inference.Estimate) -> No
     """Say if the headline is biased or ranks in reverse, and name its interval."""
     row, outcome = result.without_predictors[0], result.design.outcome
     if row.material:
-        way = "downwards" if (row.perfect - row.value) * row.bias < 0 else "upwards"
-        known = {"label": row.metric.label, "found": row.found, "value": row.value}
-        yield note("biased", way=way, balancing=balancing(result), **known)
+        yield note("biased", row=row, result=result)
     elif headline.metric == "auroc" and headline.upper < 0.5:
-        other = f" positive={outcome.levels[0]!r} takes the other."
-        other *= not result.validated
-        yield note("reversed", positive=outcome.positive, other=other)
+        yield note("reversed", outcome=outcome, validated=result.validated)
     name = stated(headline.label, headline.how)
     if headline.method == "none":
         yield note("no interval", name=name, why=headline.assumes)
@@ -105,27 +100,6 @@ def _of_headline(result: inference.Readable, headline: inference.Estimate) -> No
         narrow, assumes = "too narrow" in headline.assumes, headline.assumes
         made = note("interval", name=name, method=headline.method, assumes=assumes)
         yield (Weight.LIMITED, made[1]) if narrow else made
-
-
-def balancing(result: inference.Readable) -> str:
-    """Name the plan that balances the training sets, if there is one."""
-    strata = result.plan.strata
-    if strata is not None and strata.coarse:
-        if strata.finer:
-            return f"; stratify={strata.finer} makes the folds alike"
-        return (
-            f"; {strata.label} has too few values for folds to be alike, and those of "
-            "a covariate with more values are nearly unbiased, by "
-            f"stratify=by_quantile(…, per_fold={ALIKE})"
-        )
-    if result.design.outcome.kind == "continuous":
-        return "; scheme='leave_pair_out' compares only records held out by one fit"
-    if result.plan.rebalanced:
-        return ""
-    scheme = result.plan.made_by
-    alone = scheme is not None and (scheme.leaves_one_out or scheme.holds_out_pairs)
-    remedy = "scheme='rloocv'" if alone else "rebalance='subsample'"
-    return f"; {remedy} balances every training set"
 
 
 def _of_coverage(
@@ -139,10 +113,7 @@ def _of_coverage(
             if not np.isnan(row["lower"])
         ]
         if low := inference.low_coverages(result.plan, asked, result.learner):
-            shares = joined([f"{100 * share:.0f}%" for share in low.values()])
-            which = "Intervals" if len(low) > 1 else "The interval"
-            known = {"metrics": joined(list(low)), "shares": shares}
-            yield note("narrow intervals", intervals=which, **known)
+            yield note("narrow intervals", low=low)
         others = [one for one in asked if one[0] != headline.metric]
         yield from _weighed(Weight.METHOD, measured(result, headline))
         if said := inference.measured_coverages(result.plan, others, result.learner):
@@ -185,9 +156,7 @@ def _of_predictions(result: inference.Readable) -> Notes:
         ends = ((p <= least) | (p >= 1 - least)).reshape(len(p), -1).any(axis=1).sum()
         wrong = int((of_own <= least).sum())
         if ends:
-            log_loss = f"; {wrong} of them are wrong, with a log-loss of 36"
-            log_loss *= bool(wrong)
-            yield note("saturated", ends=int(ends), total=len(p), wrong=log_loss)
+            yield note("saturated", ends=int(ends), total=len(p), wrong=wrong)
     read = {metric.reads for metric in metrics}
     if len(metrics) > 1 and not scores.probabilities and "probabilities" not in read:
         yield note("scores")
@@ -203,14 +172,9 @@ def _of_fits(result: inference.Readable, biases: Sequence[inference.NullBias]) -
     held, plan, kind = result.held, result.plan, result.design.outcome.kind
     if held.separated.any():
         what = "times" if kind == "survival" else "classes"
-        failed, loose = int(held.separated.sum()), ""
+        known = {"failed": int(held.separated.sum()), "fits": plan.n_fits}
         unbounded = [m.label for m in result.chosen_metrics if m.name in OF_LOG_ODDS]
-        if unbounded:
-            loose = (
-                "; log-odds have no finite value there, so that values and intervals "
-                f"of {joined(unbounded)} mean little"
-            )
-        yield note(f"separated {what}", failed=failed, fits=plan.n_fits, loose=loose)
+        yield note(f"separated {what}", unbounded=unbounded, **known)
     if failed := int((~held.converged).sum()):
         yield note("not converged", failed=failed, fits=plan.n_fits)
     if held.chosen is not None:
@@ -222,9 +186,8 @@ def _of_fits(result: inference.Readable, biases: Sequence[inference.NullBias]) -
     if not result.scores.apart and not np.isnan(area := result.mean_model_auroc):
         able = result.learner.capabilities.refits and is_permutable(plan)
         able &= not biases and any(metric.rank for metric in result.chosen_metrics)
-        more = " summary(null_bias=200) estimates the bias for this model itself."
         what = "mean" if kind == "binary" else "shares"
-        yield note(f"training {what}", area=area, more=more * able)
+        yield note(f"training {what}", area=area, able=able)
     if held.coefficients is not None and held.coefficients.isna().any(axis=None):
         lacking = held.coefficients.isna().sum()
         counts = ", ".join(f"{term} in {n}" for term, n in lacking.items() if n)
@@ -244,21 +207,14 @@ def _monte_carlo_error(
     sampled = is_sample(plan) and (plan.repeats == 1 or result.scores.by_split)
     if not sampled and (plan.repeats == 1 or result.scores.by_split):
         return
-    chance, small = result.monte_carlo(headline.metric, headline.how), True
+    chance = result.monte_carlo(headline.metric, headline.how)
     wanted = headline.se / 10 if size is None else size
-    what = "a tenth of the standard error" if size is None else f"{size:g}"
-    error = f"Monte Carlo standard error {chance.se:.2g}"
-    text = f"{name} over {chance.repeats} repeats: {error} (sd {chance.sd:.2g})"
-    if sampled:
-        name = f"{name} from a sample of {plural(plan.n_splits, 'pair')}"
-        text = f"{name}: {error}, estimated from the pairs"
-    if sampled and np.isnan(chance.se):
-        text = f"{name}; repeats=20 shows how much it varies between samples"
-        small = False
-    elif wanted > 0:
+    unknown, enough = sampled and np.isnan(chance.se), 0
+    if wanted > 0 and not unknown:
         enough = chance.needed(wanted) or 1
-        small = enough <= chance.repeats
-        brings = f"; {plural(enough, 'repeat')} would bring it below {what}"
-        text += f", which is less than {what}" if small else brings
+    known = {"sampled": sampled, "unknown": unknown, "enough": enough, "size": size}
+    known |= {"chance": chance, "splits": plan.n_splits}
+    _, text = note("Monte Carlo", name=name, **known)
+    small = not unknown and enough <= chance.repeats
     asked = Weight.METHOD if small else Weight.USEFUL
-    yield Weight.UNSOUND if size is not None else asked, f"{text}."
+    yield Weight.UNSOUND if size is not None else asked, text

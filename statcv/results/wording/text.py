@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,6 @@ from statcv.inference import COMBINED, Readable
 from statcv.results.by_group import summary_by_group
 from statcv.results.estimating import optimism_corrected
 from statcv.results.permutations import biases_shown
-from statcv.results.refittable import Refittable
 from statcv.results.selection import choice_of
 from statcv.results.summary import Summary, first_of
 from statcv.results.wording.in_words import methods_in_words
@@ -25,6 +24,9 @@ from statcv.results.wording.weighted_notes import shown_notes
 from statcv.tables import check_digits, column, row_digits, shown_frame
 from statcv.words import plural, with_limits
 
+if TYPE_CHECKING:
+    from statcv.results.result import CVResult
+
 COEFFICIENTS = ("final", "folds")
 MOST_LINES = 40  # number of lines that a summary has at most, for ten predictors
 MOST_PRECISE = 0.05  # smallest error that is assumed, as a share of the coefficient
@@ -32,7 +34,7 @@ AROUND_NOTES = 4  # lines before and after the notes
 
 
 def summary(
-    result: Refittable,
+    result: CVResult,
     level: float = 0.95,
     monte_carlo_error: float | None = None,
     null_bias: int | None = None,
@@ -127,7 +129,7 @@ def summary(
     )
 
 
-def _selection(result: Refittable) -> str:
+def _selection(result: CVResult) -> str:
     """Say how many different sets of terms were chosen, if terms were."""
     if choice_of(result) is None or result.held.coefficients is None:
         return ""
@@ -163,7 +165,7 @@ def _over_folds(
 
 
 def _coefficients(
-    result: Refittable, over: pd.DataFrame, digits: int | None, wanted: str
+    result: CVResult, over: pd.DataFrame, digits: int | None, wanted: str
 ) -> tuple[pd.DataFrame, pd.DataFrame, str]:
     """Return the coefficients, the first of them as text, and the caption.
 
@@ -194,7 +196,7 @@ def _coefficients(
     return table, pd.DataFrame(columns), caption
 
 
-def _final(result: Refittable) -> tuple[pd.Series[float] | None, str]:
+def _final(result: CVResult) -> tuple[pd.Series[float] | None, str]:
     """Return the coefficients of the fit to all records, or why there are none.
 
     That fit is made for models that fit all folds together and maximise a likelihood,

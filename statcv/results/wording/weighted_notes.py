@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from typing import Any
 
+from statcv.results.wording.phrases import filled
 from statcv.tables import WIDTH
 from statcv.words import plural, stored_rows
 
@@ -38,7 +39,7 @@ def note(name: str, /, **facts: Any) -> Note:
     (<Weight.UNSOUND: 3>, '2 of 10 fits did not converge.')
     """
     weight, text = TEXTS[name]
-    return weight, text.format(**facts)
+    return weight, filled(text, **facts)
 
 
 def shown_notes(

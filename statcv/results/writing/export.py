@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from statcv.errors import ArgumentError, ArgumentTypeError, MissingPackageError, reason
+from statcv.errors import ArgumentError, ArgumentTypeError, needed, reason
 from statcv.results.writing.writers import Document, Row, visible, written
 from statcv.vocabulary import refuse_unknown
 
@@ -70,12 +70,8 @@ class Written:
                 f"a document of Word is written as .docx, not as {file.suffix!r} "
                 f"({file.name})."
             )
-        try:
-            import docx
-        except ImportError:
-            raise MissingPackageError(
-                'a document of Word needs python-docx: pip install "statcv[word]"'
-            ) from None
+        otherwise = 'a document of Word needs python-docx: pip install "statcv[word]"'
+        docx = needed("docx", otherwise)
         made = docx.Document()
         _fill_word(made, self._document())
         try:
@@ -169,17 +165,15 @@ class PaperTable(Written):
         MissingPackageError
             If great_tables is not installed.
         """
-        try:
-            from great_tables import GT
-        except ImportError:
-            raise MissingPackageError(
-                "as_gt() needs the package great_tables: pip install great_tables"
-            ) from None
+        otherwise = "as_gt() needs the package great_tables: pip install great_tables"
+        great_tables = needed("great_tables", otherwise)
         stub, *names = self.head
         keys = list(map(str, range(len(names))))
         frame = pd.DataFrame([cells for _, _, cells in self.body], columns=keys)
         below = [INDENT * indented + name for indented, name, _ in self.body]
-        made = GT(frame.assign(stub=below), rowname_col="stub").tab_stubhead(stub)
+        made = great_tables.GT(
+            frame.assign(stub=below), rowname_col="stub"
+        ).tab_stubhead(stub)
         made = made.cols_label(dict(zip(keys, names, strict=True)))
         made = made.cols_align("right", columns=keys)
         if self.caption:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
@@ -92,14 +92,35 @@ def as_html(text: str) -> str:
     return escape(visible(text))
 
 
-def environment(room: str, **more: Any) -> Environment:
-    """Return the templates of a room, which fail where something is not given."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+def environment(room: str, native: bool = False, **more: Any) -> Environment:
+    """Return the templates of a room, which fail where something is not given.
 
+    Those that are native return what they are made of in place of text.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2.nativetypes import NativeEnvironment
+
+    kind = NativeEnvironment if native else Environment
     loader = PackageLoader(room, "templates")
     plain_lines = ("trim_blocks", "lstrip_blocks", "keep_trailing_newline")
     blocks: dict[str, Any] = dict.fromkeys(plain_lines, True)
-    return Environment(loader=loader, undefined=StrictUndefined, **blocks, **more)
+    return kind(loader=loader, undefined=StrictUndefined, **blocks, **more)
+
+
+def phrases(
+    room: str, file: str, concat: Callable[[Iterable[Any]], Any], **known: Any
+) -> Environment:
+    """Return templates of phrases: braces enclose what is shown.
+
+    The macros of a file are phrases that each of them knows, as ``say.name(...)``.
+    """
+    braces = {"variable_start_string": "{", "variable_end_string": "}"}
+    made = environment(room, native=True, **braces)
+    made.concat = concat  # type: ignore[method-assign]
+    made.globals |= known
+    made.filters |= {name: one for name, one in known.items() if callable(one)}
+    made.globals["say"] = made.get_template(file).module
+    return made
 
 
 @cache
