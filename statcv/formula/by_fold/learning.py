@@ -21,7 +21,6 @@ from statcv.formula.by_fold.expressions import (
     plus,
     times,
 )
-from statcv.formula.by_fold.training_sets import Ordered
 from statcv.formula.language.functions import Bs, Clr, Poly, Standardize, b_splines
 from statcv.numeric.arrays import Floats
 
@@ -106,9 +105,8 @@ def _bs(
     order = degree + 1
     if type(degree) is not int or degree < 0 or (df is None) == (knots is None):
         raise NotKnownError
-    values = Ordered.of(line.x, learner.sets)
     given = df - order + (not include_intercept) if knots is None else np.sort(knots)
-    placed = _knots(line, values, given, lower_bound, upper_bound)
+    placed = _knots(learner, line, given, lower_bound, upper_bound)
     ends = [placed[:, [0]]] * degree, [placed[:, [-1]]] * degree
     states = np.hstack([*ends[0], placed, *ends[1]])
     number = learner.by_state(
@@ -138,9 +136,8 @@ def _cubic(
         within = lower_bound is not None or upper_bound is not None
         if within or df < (1 if cyclic or bound else 2):
             raise NotKnownError
-    values = Ordered.distinct(line.x, learner.sets)
     given = df - 2 + bound + cyclic if knots is None else np.unique(knots)
-    states = _knots(line, values, given, lower_bound, upper_bound)
+    states = _knots(learner, line, given, lower_bound, upper_bound, distinct=True)
     if states.shape[1] < 3 or not (np.diff(states, axis=1) > 0).all():
         raise NotKnownError
     number = learner.by_state(
@@ -236,27 +233,43 @@ def _columns_of(number: int, columns: range) -> Columns:
     return [{((number, j),): 1.0} for j in columns]
 
 
-def _knots(line: Line, ordered: Ordered, inner: Any, lower: Any, upper: Any) -> Floats:
+def _knots(
+    learner: Learner,
+    line: Line,
+    inner: Any,
+    lower: Any,
+    upper: Any,
+    distinct: bool = False,
+) -> Floats:
     """Return the knots of each training set, the outermost at the bounds.
 
-    The inner ones are given, or so many quantiles.
+    Parameters
+    ----------
+    learner : Learner
+    line : Line
+    inner : numpy.ndarray or int
+        The inner knots, or how many of them are quantiles.
+    lower, upper : float or None
+        The bounds; by default the smallest and the largest value.
+    distinct : bool, default False
+        Whether quantiles are those of distinct values.
     """
-    fits = len(ordered.sizes)
-    low, high = (
-        end if given is None else line.back(given, fits)[:, 0]
-        for given, end in ((lower, ordered.least), (upper, ordered.greatest))
-    )
-    if isinstance(inner, np.ndarray):
-        placed = line.back(inner, fits)
-    elif inner < 0:
+    given, fits = isinstance(inner, np.ndarray), learner.sets.fits
+    if not given and inner < 0:
         raise NotKnownError
-    else:
-        shares = np.linspace(0, 1, inner + 2)[1:-1].tolist()
-        placed = np.reshape([ordered.quantile(one) for one in shares], (inner, fits)).T
-    inside = (placed >= low[:, None]) & (placed <= high[:, None])
+    shares = np.linspace(0, 1, 2 if given else inner + 2).tolist()
+    low, *placed, high = learner.sets.quantiles(line.x, shares, distinct).T
+    if lower is not None:
+        low = line.back(lower, fits)[:, 0]
+    if upper is not None:
+        high = line.back(upper, fits)[:, 0]
+    made = np.column_stack(
+        [low, *(line.back(inner, fits).T if given else placed), high]
+    )
+    inside = (made >= made[:, :1]) & (made <= made[:, -1:])
     if not (inside.all() and (low < high).all()):
         raise NotKnownError
-    return np.column_stack([low, placed, high])
+    return made
 
 
 @cache
