@@ -89,7 +89,7 @@ class Poisson(Constructed):
 
 
 @dataclass(frozen=True, repr=False)
-class NegativeBinomial(Constructed):
+class NegativeBinomial(Poisson):
     """Negative binomial regression with a logarithmic link, as R's ``MASS::glm.nb``.
 
     The variance of a count is its mean m plus m² / theta; theta is estimated by maximum
@@ -106,15 +106,6 @@ class NegativeBinomial(Constructed):
 
     label: str = "negative binomial regression"
     distribution = "negative binomial"
-    capabilities = Poisson.capabilities
-
-    def check(self, kind: str) -> None:
-        """Raise ModelError for an outcome of classes, or a time to an event."""
-        refuse_kind(self.label, kind, ("continuous",))
-
-    def fit(self, training: TrainingSet) -> PlainFit:
-        """Fit the training set."""
-        return alone(self.fit_folds(training, WHOLE), counted)
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
@@ -124,18 +115,15 @@ class NegativeBinomial(Constructed):
             return None
         inner, start = _apart(self, records)
         n, p = inner.X.shape
-        given = np.ones(n) if inner.weights is None else inner.weights
         fits, theta = FoldFits.empty(len(folds), p), np.empty(len(folds))
         for block in folds.blocks(n, p, each=(n + p) * p):
-            weights = np.tile(given, (len(block), 1))
-            block.multiply(weights)
+            weights = folds.weights_in(inner, block.fits)
             made, theta[block.fits] = _dispersed(inner, Block.of_counts(weights))
             for name in ("coefficients", "converged", "separated"):
                 getattr(fits, name)[block.fits] = getattr(made, name)
         beta = with_offsets(fits.coefficients, records, start)
         fits = replace(fits, coefficients=beta)
-        penalty = Poisson().ridge(records)
-        fitted = by_linear_predictor(fits, records, folds, counted, penalty)
+        fitted = by_linear_predictor(fits, records, folds, counted, self.ridge(records))
         return with_theta(fitted, theta, records)
 
 

@@ -89,7 +89,7 @@ def sure_linear_fits(records: TrainingSet, folds: Folds) -> FoldFits:
         if made is not None:
             fits.coefficients[:], fits.converged[:] = made
             return fits
-    weights = np.ones(len(records.X)) if records.weights is None else records.weights
+    weights = records.each_weight
     live = np.flatnonzero((records.X[weights > 0] != 0).any(axis=0))
     root = np.sqrt(weights)
     X = records.X[:, live] * root[:, None]
@@ -168,7 +168,7 @@ def fold_means(records: TrainingSet, folds: Folds) -> Floats:
     array([1.        , 0.66666667])
     """
     n, y = len(records.X), records.y
-    weights = np.ones(n) if records.weights is None else records.weights
+    weights = records.each_weight
     many = records.kind == "multiclass"
     parts = [y == c for c in range(records.n_classes)] if many else [y]
     means = np.empty((len(folds), len(parts)))
@@ -308,7 +308,7 @@ def _regression(records: TrainingSet) -> Regression:
 
 def _centre(records: TrainingSet) -> Centre | None:
     """Fit all records, in coordinates where their Gram matrix is the identity."""
-    weights = np.ones(len(records.X)) if records.weights is None else records.weights
+    weights = records.each_weight
     root = np.sqrt(weights)
     X = records.X * root[:, None]
     unit = column_units(X)

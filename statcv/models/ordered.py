@@ -122,10 +122,8 @@ class ProportionalOdds(Constructed):
             )
         others, ridge = np.delete(np.arange(p), place), self.ridge(records)
         X, fits = records.X[:, others], FoldFits.empty(len(folds), classes - 1 + p)
-        given = np.ones(n) if records.weights is None else records.weights.astype(float)
         for block in folds.blocks(n, p, each=(n + p + classes) * (p + classes)):
-            weights, some = np.tile(given, (len(block), 1)), block.fits
-            block.multiply(weights)
+            some, weights = block.fits, folds.weights_in(records, block.fits)
             y = records.y if block.outcome is None else records.y[block.outcome]
             y = np.broadcast_to(y.astype(np.intp), weights.shape)
             made = fit_cumulative(X, y, weights, classes, ridge[others])

@@ -321,11 +321,9 @@ class Thresholded:
         return replace(fitted, chosen={**(fitted.chosen or {}), NAME: found})
 
     def _chosen(self, fit: Fit, training: TrainingSet) -> ThresholdedFit:
-        y, weights = training.y, training.weights
-        counts = np.ones(len(y)) if weights is None else weights
         predicted = np.asarray(fit.predict(training.X), dtype=float)
-        rule = RULES[self.rule]
-        found = best_thresholds(rule, y[None], predicted[None], counts[None])
+        given = training.y[None], predicted[None], training.each_weight[None]
+        found = best_thresholds(RULES[self.rule], *given)
         return ThresholdedFit(fit, float(found[0]))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,16 +107,7 @@ class Sets:
         records, folds = self.records, self.folds.chosen(some)
         if isinstance(folds.matrices, Learnt):
             folds = replace(folds, matrices=folds.matrices.of_columns(columns))
-        intercept = int(np.searchsorted(columns, self.intercept))
-        part = replace(
-            records,
-            X=np.ascontiguousarray(records.X[:, columns]),
-            names=tuple(records.names[j] for j in columns.tolist()),
-            intercept=intercept,
-            factors=None,
-            centre=None if records.centre is None else records.centre[columns],
-        )
-        model: Any = self.rule.model
+        part, model = records.of_columns(columns), cast(Any, self.rule.model)
         fitted = model.fit_folds(part, folds)
         if fitted is None:  # as for more columns than are fitted together
             made = FoldFits.empty(len(some), self.free * len(columns))
@@ -128,9 +119,9 @@ class Sets:
         else:
             beta = np.nan_to_num(np.asarray(fitted.coefficients))
         if self.cuts:
-            slopes = np.delete(beta[:, :, 0], intercept, axis=1)
-            slopes = np.insert(slopes, intercept, 0.0, axis=1)
-            beta = np.column_stack([beta[:, intercept], slopes])
+            place, slopes = part.intercept, beta[:, :, 0].copy()
+            slopes[:, place] = 0.0
+            beta = np.column_stack([beta[:, place], slopes])
         return FoldFits(beta, fitted.converged, fitted.separated, none)
 
     # ---- the likelihood ----
