@@ -19,7 +19,7 @@ from statcv.errors import ModelError
 from statcv.models.base import TrainingSet
 from statcv.models.likelihood import Bernoulli, Gaussian, Likelihood
 from statcv.models.linear_fits import LinearFits
-from statcv.models.other_libraries.boosted_fit import has_plain_trees, without_functions
+from statcv.models.other_libraries.boosting import has_plain_trees, without_functions
 from statcv.models.other_libraries.thread_warnings import collected, show
 from statcv.numeric.arrays import Floats
 
