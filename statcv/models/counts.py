@@ -10,14 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ModelError
-from statcv.models.base import (
-    Capabilities,
-    Model,
-    PlainFit,
-    TrainingSet,
-    refuse_kind,
-    refuse_missing,
-)
+from statcv.models import base
+from statcv.models.base import Capabilities, Model, PlainFit, TrainingSet
 from statcv.models.batched.blocks import Block
 from statcv.models.batched.fits import FittedFolds, FoldFits
 from statcv.models.batched.folds import Folds
@@ -65,7 +59,7 @@ class Poisson(Constructed):
 
     def check(self, kind: str) -> None:
         """Raise ModelError for an outcome of classes, or a time to an event."""
-        refuse_kind(self.label, kind, ("continuous",))
+        base.refuse_kind(self.label, kind, ("continuous",))
 
     def ridge(self, training: TrainingSet) -> Floats:
         """Return the strength of the penalty: 0, infinite for an offset."""
@@ -78,7 +72,7 @@ class Poisson(Constructed):
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
         self.check(records.kind)
-        refuse_missing(records, self.label)
+        base.refuse_missing(records, self.label)
         inner, start = _apart(self, records)
         if folds.matrices is not None:
             return None
@@ -110,7 +104,7 @@ class NegativeBinomial(Poisson):
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
         self.check(records.kind)
-        refuse_missing(records, self.label)
+        base.refuse_missing(records, self.label)
         if folds.matrices is not None or records.y.ndim > 1:
             return None
         inner, start = _apart(self, records)

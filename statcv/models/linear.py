@@ -14,16 +14,8 @@ import numpy as np
 
 from statcv.arguments import check_types
 from statcv.errors import ModelError
-from statcv.models.base import (
-    Capabilities,
-    Model,
-    PlainFit,
-    TrainingSet,
-    means_at,
-    positive_weights,
-    refuse_kind,
-    refuse_missing,
-)
+from statcv.models import base
+from statcv.models.base import Capabilities, Model, PlainFit, TrainingSet
 from statcv.models.batched.centre import Centre
 from statcv.models.batched.downdate import Downdate, Whole, by_counts, by_lists
 from statcv.models.batched.fits import FittedFolds, FoldFits
@@ -74,7 +66,7 @@ def fit_linear_folds(model: Model, records: TrainingSet, folds: Folds) -> FoldFi
 
 def sure_linear_fits(records: TrainingSet, folds: Folds) -> FoldFits:
     """Return the fits that are beyond doubt; the others have not converged."""
-    refuse_missing(records, "linear regression")
+    base.refuse_missing(records, "linear regression")
     (n, p), fits = records.X.shape, FoldFits.empty(len(folds), records.X.shape[1])
     if _are_wide(folds, n, p):
 
@@ -213,7 +205,7 @@ class Linear(Constructed):
 
     def check(self, kind: str) -> None:
         """Raise ModelError for an outcome of more than two classes."""
-        refuse_kind("linear regression", kind, ("continuous", "binary"))
+        base.refuse_kind("linear regression", kind, ("continuous", "binary"))
 
     def ridge(self, training: TrainingSet) -> Floats:
         """Return the strength of the penalty: 0, infinite for an offset."""
@@ -221,14 +213,14 @@ class Linear(Constructed):
 
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
-        refuse_missing(training, "linear regression")
+        base.refuse_missing(training, "linear regression")
         if training.offsets:
             return alone(self.fit_folds(training, WHOLE), np.asarray)
         beta = _least_squares(training)
         coefficients = dict(zip(training.names, beta.tolist(), strict=True))
         linear = LinearFits.of_one(beta, np.zeros(len(beta)))
         return PlainFit(
-            partial(means_at, np.asarray, beta), coefficients, linear=linear
+            partial(base.means_at, np.asarray, beta), coefficients, linear=linear
         )
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
@@ -267,7 +259,7 @@ def _least_norm(training: TrainingSet) -> Floats:
     their outcomes if no record depends on others; it loses few digits in their products
     then (Björck 1996, section 2.2.1).
     """
-    used, weights = positive_weights(training)
+    used, weights = base.positive_weights(training)
     X, y, place = training.X[used], training.y[used].astype(float), training.intercept
     mean, products = weights / weights.sum(), X @ X.T
     if place is not None:

@@ -10,15 +10,8 @@ import numpy as np
 
 from statcv.arguments import check_types, described, is_number
 from statcv.errors import ModelError
-from statcv.models.base import (
-    Capabilities,
-    PlainFit,
-    TrainingSet,
-    check_strength,
-    means_at,
-    refuse_kind,
-    refuse_missing,
-)
+from statcv.models import base
+from statcv.models.base import Capabilities, PlainFit, TrainingSet
 from statcv.models.batched.blocks import Penalties
 from statcv.models.batched.centre import Centre, find_centre
 from statcv.models.batched.fits import FittedFolds, FoldFits
@@ -105,7 +98,7 @@ class Logit(Constructed):
         if self.C is not None and not self.strengths:
             raise ModelError("C has no values to choose from.")
         for C in self.strengths:
-            check_strength(C)
+            base.check_strength(C)
         if not (is_number(self.l1_ratio) and 0 <= self.l1_ratio <= 1):
             shown = described(self.l1_ratio)
             raise ModelError(f"l1_ratio must be a number from 0 to 1, not {shown}.")
@@ -194,7 +187,7 @@ class Logit(Constructed):
 
     def check(self, kind: str) -> None:
         """Raise ModelError for an outcome that it does not fit."""
-        refuse_kind("logistic regression", kind, ("binary", "multiclass"))
+        base.refuse_kind("logistic regression", kind, ("binary", "multiclass"))
         if self.has_firth and kind == "multiclass":
             raise ModelError(
                 "Firth's penalty is implemented for two classes only; for more, use "
@@ -209,7 +202,7 @@ class Logit(Constructed):
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
         self.check(training.kind)
-        refuse_missing(training, "logistic regression")
+        base.refuse_missing(training, "logistic regression")
         if training.offsets:
             return alone(fit_folds_beside(self, training, WHOLE, expit), expit)
         if self.selects:
@@ -221,7 +214,7 @@ class Logit(Constructed):
         free = free_classes(ridge, width_of(training))
         values = beta.reshape(len(beta), -1)[:, free].T.ravel().tolist()
         return PlainFit(
-            partial(means_at, mean_of(training.kind), beta),
+            partial(base.means_at, mean_of(training.kind), beta),
             dict(zip(names_of(training, ridge), values, strict=True)),
             solved.converged,
             solved.separated,
@@ -231,7 +224,7 @@ class Logit(Constructed):
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
         self.check(records.kind)
-        refuse_missing(records, "logistic regression")
+        base.refuse_missing(records, "logistic regression")
         if self.flic:
             return self._fit_flic_folds(records, folds)
         if self.selects:

@@ -13,14 +13,8 @@ from numpy.typing import NDArray
 from statcv.arguments import described, is_number
 from statcv.errors import ArgumentError, ArgumentTypeError, ModelError, suggestion
 from statcv.metrics import Metric, round_significant
-from statcv.models.base import (
-    Capabilities,
-    Fit,
-    Model,
-    TrainingSet,
-    WrappedFit,
-    decisions_of,
-)
+from statcv.models import base
+from statcv.models.base import Capabilities, Fit, Model, TrainingSet, WrappedFit
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.fits import FittedFolds, fit_all_folds
 from statcv.models.batched.folds import Folds
@@ -85,7 +79,7 @@ def threshold_in(fit: Fit, X: Floats) -> float | Floats | None:
     found = (fit.chosen or {}).get(NAME)
     if found is not None:
         return float(found)
-    decided = decisions_of(fit, X)
+    decided = base.decisions_of(fit, X)
     return None if decided is None else deciding(decided)
 
 

@@ -11,16 +11,8 @@ import numpy as np
 import patsy
 from patsy.mgcv_cubic_splines import _get_free_crs_dmatrix
 
-from statcv.formula.by_fold.expressions import (
-    ONE,
-    Column,
-    Columns,
-    Learner,
-    Line,
-    NotKnownError,
-    plus,
-    times,
-)
+from statcv.formula.by_fold import expressions
+from statcv.formula.by_fold.expressions import ONE, Column, Columns, Learner, Line
 from statcv.formula.language.functions import Bs, Clr, Poly, Standardize, b_splines
 from statcv.numeric.arrays import Floats
 
@@ -44,8 +36,8 @@ def _standardize(
         else:
             column, mean, spread = _moments_of(learner, line, ddof)
         if center:
-            column = plus(column, {ONE: -mean})
-        made.append(times(column, {ONE: 1 / spread}) if rescale else column)
+            column = expressions.plus(column, {ONE: -mean})
+        made.append(expressions.times(column, {ONE: 1 / spread}) if rescale else column)
     return made
 
 
@@ -58,7 +50,7 @@ def _moments_of(
     phi = learner.sources[monomial[0][0]].values[:, 0]
     root = learner.sets.roots(np.column_stack([np.full(n, 1 / np.sqrt(n)), phi]))
     if not (root[:, 1, 1] > SPREAD).all():
-        raise NotKnownError
+        raise expressions.NotKnownError
     center = line.x.mean()
     slope = line.slope * (phi @ (line.x - center))
     shift = line.shift + line.slope * center
@@ -71,14 +63,14 @@ def _poly(learner: Learner, x: Any, degree: int = 1) -> Columns:
     (column,) = _data(x)
     line = learner.line(column)
     if line is None or type(degree) is not int or degree < 1:
-        raise NotKnownError
+        raise expressions.NotKnownError
     n = learner.sets.n
     monomials = [ONE, *learner.orthogonal(line, degree)]
     phi = [np.full(n, 1 / np.sqrt(n))]
     phi += [learner.sources[one[0][0]].values[:, 0] for one in monomials[1:]]
     root = learner.sets.roots(np.column_stack(phi))
     if not (np.einsum("mii->mi", root) > SPREAD).all():
-        raise NotKnownError
+        raise expressions.NotKnownError
     mixed = np.linalg.inv(root).transpose(0, 2, 1)
     sign = np.sign(line.slope)
     made: Columns = []
@@ -104,7 +96,7 @@ def _bs(
     line = _rising(learner, x)
     order = degree + 1
     if type(degree) is not int or degree < 0 or (df is None) == (knots is None):
-        raise NotKnownError
+        raise expressions.NotKnownError
     given = df - order + (not include_intercept) if knots is None else np.sort(knots)
     placed = _knots(learner, line, given, lower_bound, upper_bound)
     ends = [placed[:, [0]]] * degree, [placed[:, [-1]]] * degree
@@ -130,16 +122,16 @@ def _cubic(
     cyclic: bool,
 ) -> Columns:
     if (df is None) == (knots is None) or constraints not in (None, "center"):
-        raise NotKnownError
+        raise expressions.NotKnownError
     line, bound = _rising(learner, x), constraints is not None
     if knots is None:
         within = lower_bound is not None or upper_bound is not None
         if within or df < (1 if cyclic or bound else 2):
-            raise NotKnownError
+            raise expressions.NotKnownError
     given = df - 2 + bound + cyclic if knots is None else np.unique(knots)
     states = _knots(learner, line, given, lower_bound, upper_bound, distinct=True)
     if states.shape[1] < 3 or not (np.diff(states, axis=1) > 0).all():
-        raise NotKnownError
+        raise expressions.NotKnownError
     number = learner.by_state(
         states,
         lambda knots: _get_free_crs_dmatrix(line.x, knots, cyclic),
@@ -151,10 +143,10 @@ def _cubic(
 
 def _te(learner: Learner, *given: Any, constraints: Any = None) -> Columns:
     if constraints not in (None, "center") or not given:
-        raise NotKnownError
+        raise expressions.NotKnownError
     made = _data(given[0])
     for one in given[1:]:
-        made = [times(a, b) for a, b in product(made, _data(one))]
+        made = [expressions.times(a, b) for a, b in product(made, _data(one))]
     return made if constraints is None else _centred(learner, made)
 
 
@@ -179,7 +171,7 @@ def _centred(learner: Learner, columns: Columns) -> Columns:
         own: Column = {}
         for i, column in enumerate(columns):
             share = (i == j) - rate * v[:, i] * v[:, j]
-            own = plus(own, times(column, {ONE: share}))
+            own = expressions.plus(own, expressions.times(column, {ONE: share}))
         made.append(own)
     return made
 
@@ -192,7 +184,7 @@ def _clr(
     for (column,) in map(_data, parts):
         line = learner.line(column)
         if line is None or isinstance(line.slope, np.ndarray):
-            raise NotKnownError
+            raise expressions.NotKnownError
         values.append(learner.values(column, every)[0])
     present = np.column_stack(values) > 0
     share = 1.0 if prevalence is None else prevalence
@@ -202,7 +194,7 @@ def _clr(
     if prevalence is None:
         chosen[:] = True
     if chosen.sum(axis=1).min() < 2:
-        raise NotKnownError
+        raise expressions.NotKnownError
 
     def evaluate(state: Floats) -> Floats:
         learnt = Clr()
@@ -217,7 +209,7 @@ def _clr(
 
 def _data(given: Any) -> Columns:
     if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
-        raise NotKnownError
+        raise expressions.NotKnownError
     return given
 
 
@@ -225,7 +217,7 @@ def _rising(learner: Learner, x: Any) -> Line:
     (column,) = _data(x)
     line = learner.line(column)
     if line is None:
-        raise NotKnownError
+        raise expressions.NotKnownError
     return line.rising()
 
 
@@ -256,7 +248,7 @@ def _knots(
     """
     given, fits = isinstance(inner, np.ndarray), learner.sets.fits
     if not given and inner < 0:
-        raise NotKnownError
+        raise expressions.NotKnownError
     shares = np.linspace(0, 1, 2 if given else inner + 2).tolist()
     low, *placed, high = learner.sets.quantiles(line.x, shares, distinct).T
     if lower is not None:
@@ -268,7 +260,7 @@ def _knots(
     )
     inside = (made >= made[:, :1]) & (made <= made[:, -1:])
     if not (inside.all() and (low < high).all()):
-        raise NotKnownError
+        raise expressions.NotKnownError
     return made
 
 

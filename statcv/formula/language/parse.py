@@ -23,13 +23,8 @@ import patsy
 import patsy.parse_formula
 
 from statcv.errors import FormulaError
+from statcv.formula.language import limits
 from statcv.formula.language.expansion import DOT, Expansion, Term, expand, mentioned
-from statcv.formula.language.limits import (
-    MAX_INTERACTIONS,
-    check_cost,
-    check_count,
-    check_length,
-)
 from statcv.formula.language.quoting import quoted, without_signs_of_r
 from statcv.formula.language.reader import resolve
 from statcv.formula.language.scope import Factor, column_factor
@@ -143,7 +138,7 @@ def parse_formula(
         kind = type(text).__name__
         raise FormulaError(f"the formula must be text, 'y ~ x1 + x2', not {kind}.")
     text = text.replace("\n", " ").strip()
-    check_length(text, columns)
+    limits.check_length(text, columns)
     left, right = sides(without_signs_of_r(text))
     if left.type in _ARITHMETIC and left.args[-1].type != "ONE":  # R computes there
         computed = written_sides(without_signs_of_r(text))[0]
@@ -160,7 +155,9 @@ def parse_formula(
     terms, intercept = found.ordered, found.intercept is not False
     _refuse_part_of_another(terms)
     several = [term for term in terms if len(term) > 1]
-    check_count(len(several), MAX_INTERACTIONS + 2 * len(dot), "interactions")
+    limits.check_count(
+        len(several), limits.MAX_INTERACTIONS + 2 * len(dot), "interactions"
+    )
     if not (intercept or terms):
         raise FormulaError(f"the formula {text!r} leaves no column to fit.")
     codes = dict.fromkeys(chain.from_iterable(terms))
@@ -170,7 +167,7 @@ def parse_formula(
     read, more_functions = resolve(asked, known, scope)
     for term in several:
         if any("(" in code for code in term):  # the columns of a product of bases
-            check_cost(ast.parse(f"[{', '.join(term)}]"), ":".join(term))
+            limits.check_cost(ast.parse(f"[{', '.join(term)}]"), ":".join(term))
     renamed = "Q" in known
     of_dot = {c: column_factor(c, dot[c], renamed) for c in codes if c in dot}
     factors = {**left_factors, **of_dot, **read}

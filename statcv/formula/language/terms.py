@@ -21,14 +21,9 @@ import patsy
 from statcv.formula.by_fold.learnt import Learnt, PreparedTerms
 from statcv.formula.by_fold.training_sets import TrainingSets
 from statcv.formula.frame import is_number
+from statcv.formula.language import scope
 from statcv.formula.language.parse import Formula
 from statcv.formula.language.permitted import check_rowwise, values_of
-from statcv.formula.language.scope import (
-    KeepMissing,
-    PatsyFactor,
-    evaluating,
-    namespace,
-)
 from statcv.numeric.arrays import Floats, Numbers
 
 Levels = tuple[Numbers, tuple[Any, ...]]  # codes of the rows, and labels
@@ -87,15 +82,15 @@ class Terms:
     @cached_property
     def whole(self) -> Any:
         """Patsy's description of the design, with what is learnt on the whole frame."""
-        environment = patsy.EvalEnvironment([namespace(self.formula.functions)])
+        environment = patsy.EvalEnvironment([scope.namespace(self.formula.functions)])
         factors = self.formula.factors
         terms = [
-            patsy.Term([PatsyFactor(factors[code], "term") for code in term])
+            patsy.Term([scope.PatsyFactor(factors[code], "term") for code in term])
             for term in self.formula.terms
         ]
-        with evaluating("the formula"):
+        with scope.evaluating("the formula"):
             (info,) = patsy.design_matrix_builders(
-                [terms], lambda: iter([self.frame]), environment, KeepMissing()
+                [terms], lambda: iter([self.frame]), environment, scope.KeepMissing()
             )
         return info
 
@@ -208,8 +203,8 @@ class Terms:
         """
         if self.is_plain:
             return multiplied(self.formula, frame, len(frame))
-        info, keep = learnt or self.whole, KeepMissing()
-        with evaluating("the formula"):
+        info, keep = learnt or self.whole, scope.KeepMissing()
+        with scope.evaluating("the formula"):
             built = patsy.build_design_matrices([info], frame, keep)[0]
         matrix = np.asarray(built, dtype=float)[:, self._order]
         for factor, absent in zip(info.factor_infos, keep.missing, strict=True):

@@ -11,13 +11,8 @@ import numpy as np
 
 from statcv.arguments import is_number, one_of
 from statcv.errors import ModelError
-from statcv.models.base import (
-    Capabilities,
-    PlainFit,
-    TrainingSet,
-    refuse_kind,
-    refuse_missing,
-)
+from statcv.models import base
+from statcv.models.base import Capabilities, PlainFit, TrainingSet
 from statcv.models.batched.partial_likelihood import partial_likelihood
 from statcv.models.batched.separate import fit_alone
 from statcv.models.likelihood import Bernoulli, Gaussian, Likelihood
@@ -137,7 +132,7 @@ class Updating:
 
     def check(self, kind: str) -> None:
         """Raise ModelError for more than two classes."""
-        refuse_kind("updating", kind, (self.kind,) if self.kind else KINDS)
+        base.refuse_kind("updating", kind, (self.kind,) if self.kind else KINDS)
 
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
@@ -160,7 +155,7 @@ class Updating:
             If a column has no old coefficient, or there is no intercept.
         """
         self.check(training.kind)
-        refuse_missing(training, "updating")
+        base.refuse_missing(training, "updating")
         lacking = [name for name in training.names if name not in self.old]
         spare = [name for name in self.old if name not in training.names]
         if lacking or spare or training.intercept is None:
@@ -430,14 +425,14 @@ class Stacking:
 
     def check(self, kind: str) -> None:
         """Raise ModelError for more than two classes."""
-        refuse_kind("stacking", kind, tuple(LIKELIHOODS))
+        base.refuse_kind("stacking", kind, tuple(LIKELIHOODS))
 
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
         from scipy.optimize import minimize
 
         self.check(training.kind)
-        refuse_missing(training, "stacking")
+        base.refuse_missing(training, "stacking")
         X, y, place = training.X, training.y, training.intercept
         w, count = training.each_weight, X.shape[1]
         least = [0.0 if j != place else -np.inf for j in range(count)]

@@ -12,13 +12,8 @@ import numpy as np
 from statcv.arguments import is_number, is_whole, one_of
 from statcv.errors import ArgumentError, ModelError
 from statcv.formula import Design, Learnt, dependent_columns, in_words, is_strata
-from statcv.models.base import (
-    Capabilities,
-    Model,
-    PlainFit,
-    TrainingSet,
-    refuse_missing,
-)
+from statcv.models import base
+from statcv.models.base import Capabilities, Model, PlainFit, TrainingSet
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.cox import CoxFits
 from statcv.models.batched.fits import FittedFolds, FoldFits
@@ -128,7 +123,7 @@ class Selection(Constructed):
         if isinstance(self.model, NegativeBinomial) and records.y.ndim > 1:
             return None
         self.check(records.kind)
-        refuse_missing(records, self.model.label)
+        base.refuse_missing(records, self.model.label)
         inner, start = zeroed(self.model, records)
         made = self._fitted(inner, folds)
         fits, none = made.fits, fixed(np.zeros(records.X.shape[1]), records)
