@@ -156,13 +156,7 @@ class Design(Printed):
             For each outcome, the position of the row that supplies the predictors.
         """
         absent = {name: lacks[rows] for name, lacks in self.absent.items()}
-        if self.offsets:
-            terms = _moved(self.terms, rows, offsets=False)
-            return replace(self, terms=terms, absent=absent)
-        columns = {
-            name: column.iloc[rows] for name, column in self.terms.columns.items()
-        }
-        terms = Terms(self.formula, columns, self.terms.index[rows])
+        terms = _moved(self.terms, rows, offsets=False)
         return replace(self, terms=terms, absent=absent)
 
     def with_outcomes(self, rows: Numbers) -> Design:

@@ -28,7 +28,7 @@ from statcv.models.families import Numeric
 from statcv.models.likelihood import Gaussian
 from statcv.models.linear_fits import LinearFits
 from statcv.models.offsets import WHOLE, alone, fit_folds_beside, fixed
-from statcv.numeric.arrays import Bools, Floats
+from statcv.numeric.arrays import Floats
 from statcv.numeric.gram import column_units
 from statcv.numeric.inverses import solve_well
 from statcv.numeric.threads import shared
@@ -77,18 +77,18 @@ def sure_linear_fits(records: TrainingSet, folds: Folds) -> FoldFits:
         fits.converged[:] = True
         return fits
     if are_few_and_large(folds, records.X.shape):
-        made = _fit_large(records, folds)
+        # what is negligible is stated for outcomes of size 1
+        size = float(np.abs(records.y).max(initial=0.0)) or 1.0
+        made = fit_few(records, Numeric(records.y / size), folds, np.zeros(p))
         if made is not None:
-            fits.coefficients[:], fits.converged[:] = made
+            fits.coefficients[:], fits.converged[:] = made[0][:, 0] * size, made[1]
             return fits
     weights = records.each_weight
     live = np.flatnonzero((records.X[weights > 0] != 0).any(axis=0))
     root = np.sqrt(weights)
-    X = records.X[:, live] * root[:, None]
-    unit = column_units(X)
-    Q, R = np.linalg.qr(X / unit)
-    if _determined(X, R):
-        y = records.y * root
+    found = _orthonormal(records.X[:, live] * root[:, None])
+    if found is not None:
+        (Q, R, unit), y = found, records.y * root
         # in the coordinates of Q the Gram matrix of all records is the identity
         theta = y @ Q
         residuals = y - theta @ Q.T
@@ -116,20 +116,13 @@ def _are_wide(folds: Folds, n: int, p: int) -> bool:
     return folds.largest(n) < p
 
 
-def _fit_large(records: TrainingSet, folds: Folds) -> tuple[Floats, Bools] | None:
-    """Return coefficients of a few large folds, and which are beyond doubt."""
-    # what is negligible is stated for outcomes of size 1
-    size = float(np.abs(records.y).max(initial=0.0)) or 1.0
-    family = Numeric(records.y / size)
-    made = fit_few(records, family, folds, np.zeros(records.X.shape[1]))
-    return None if made is None else (made[0][:, 0] * size, made[1])
-
-
-def _determined(X: Floats, R: Floats) -> bool:
-    """Return whether all records determine the coefficients well."""
-    if not X.shape[1] or len(X) < X.shape[1]:
-        return False
-    return bool(np.linalg.cond(R) <= CONDITION)
+def _orthonormal(X: Floats) -> tuple[Floats, Floats, Floats] | None:
+    """Return Q, R and units of the columns, with Q R unit = X; None if dependent."""
+    unit = column_units(X)
+    if not 0 < X.shape[1] <= len(X):
+        return None
+    Q, R = np.linalg.qr(X / unit)
+    return (Q, R, unit) if np.linalg.cond(R) <= CONDITION else None
 
 
 # ---- the training mean of every fold, by counting ----
@@ -302,11 +295,10 @@ def _centre(records: TrainingSet) -> Centre | None:
     """Fit all records, in coordinates where their Gram matrix is the identity."""
     weights = records.each_weight
     root = np.sqrt(weights)
-    X = records.X * root[:, None]
-    unit = column_units(X)
-    Q, R = np.linalg.qr(X / unit)
-    if not _determined(X, R):
+    found = _orthonormal(records.X * root[:, None])
+    if found is None:
         return None
+    Q, R, unit = found
     outcomes = np.atleast_2d(records.y).astype(float)
     y = outcomes[0] * root
     back = (np.linalg.inv(R).T / unit)[:, None]

@@ -20,10 +20,6 @@ from statcv.numeric.arrays import Floats
 SPREAD = 1e-6
 
 
-def _center(learner: Learner, x: Any) -> Columns:
-    return _standardize(learner, x, rescale=False)
-
-
 def _standardize(
     learner: Learner, x: Any, center: bool = True, rescale: bool = True, ddof: int = 0
 ) -> Columns:
@@ -272,7 +268,7 @@ def transforms() -> Mapping[Any, Callable[..., Columns]]:
         Poly: _poly,
         Bs: _bs,
         Clr: _clr,
-        patsy.center.__patsy_stateful_transform__: _center,
+        patsy.center.__patsy_stateful_transform__: partial(_standardize, rescale=False),
         patsy.cr.__patsy_stateful_transform__: partial(_cubic, cyclic=False),
         patsy.cc.__patsy_stateful_transform__: partial(_cubic, cyclic=True),
         patsy.te.__patsy_stateful_transform__: _te,

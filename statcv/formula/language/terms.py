@@ -115,7 +115,7 @@ class Terms:
         if self.is_plain:
             return tuple(":".join(term) or "Intercept" for term in self.formula.terms)
         patsys = [self.whole.column_names[j] for j in self._order]
-        return tuple(map(self._labelled, patsys, self._origins))
+        return tuple(map(self._labelled, patsys, self.origins))
 
     def _labelled(self, name: str, term: tuple[str, ...]) -> str:
         """Replace the number of a part of a whole by its label."""
@@ -138,19 +138,15 @@ class Terms:
         return [j for term in self.formula.terms for j in self._places[term]]
 
     @cached_property
-    def _origins(self) -> list[tuple[str, ...]]:
-        """The term of each column of the matrix."""
+    def origins(self) -> list[tuple[str, ...]]:
+        """The factors of the term of each column of the matrix."""
         if self.is_plain:
             return list(self.formula.terms)
         return [term for term in self.formula.terms for _ in self._places[term]]
 
-    def term_of(self, j: int) -> tuple[str, ...]:
-        """Return the factors of the term of column ``j`` of the matrix."""
-        return self._origins[j]
-
     def columns_of(self, j: int) -> tuple[str, ...]:
         """Return the columns of the data that column ``j`` of the matrix uses."""
-        return self._columns_in(self._origins[j])
+        return self._columns_in(self.origins[j])
 
     def _columns_in(self, codes: Iterable[str]) -> tuple[str, ...]:
         columns = [self.formula.factors[code].columns for code in codes]
@@ -209,7 +205,7 @@ class Terms:
         matrix = np.asarray(built, dtype=float)[:, self._order]
         for factor, absent in zip(info.factor_infos, keep.missing, strict=True):
             if absent.any():
-                using = np.array([factor.code in term for term in self._origins])
+                using = np.array([factor.code in term for term in self.origins])
                 matrix[np.ix_(absent, using)] = np.nan
         return np.ascontiguousarray(matrix)
 

@@ -143,29 +143,14 @@ class Sklearn:
         """Return a copy that is not fitted and whose random states are set."""
         from sklearn.base import clone
 
-        made = clone(self.estimator)
-        made.set_params(**dict.fromkeys(self._unset, seed))
-        inner = made.get_params(deep=True) if self._inner_splits else {}
-        for name in self._inner_splits:
-            shuffles = getattr(inner[name], "shuffle", True)
-            inner[name].random_state = seed if shuffles else None
-        return made
-
-    @cached_property
-    def _unset(self) -> list[str]:
-        """Names of the random states that are None."""
-        return [n for n, value in self._named("random_state").items() if value is None]
-
-    @cached_property
-    def _inner_splits(self) -> list[str]:
-        """Names of the inner splitters whose random state is None."""
-        named = self._named("cv").items()
-        return [n for n, value in named if getattr(value, "random_state", 0) is None]
-
-    def _named(self, last: str) -> dict[str, Any]:
-        """Return the parameters of that name, of all parts."""
-        every = self.estimator.get_params(deep=True).items()
-        return {name: value for name, value in every if name.split("__")[-1] == last}
+        made, unset = clone(self.estimator), {}
+        for name, value in made.get_params(deep=True).items():
+            last = name.rpartition("__")[2]
+            if last == "random_state" and value is None:
+                unset[name] = seed
+            elif last == "cv" and getattr(value, "random_state", 0) is None:
+                value.random_state = seed if getattr(value, "shuffle", True) else None
+        return made.set_params(**unset)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

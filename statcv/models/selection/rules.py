@@ -29,7 +29,7 @@ from statcv.models.logit import Logit
 from statcv.models.offsets import WHOLE, fixed, zeroed
 from statcv.models.offsets import alone as predicting
 from statcv.models.ordered import ProportionalOdds, fitted_odds
-from statcv.models.selection.search import fitted_sets
+from statcv.models.selection.search import chosen_sets
 from statcv.models.selection.terms import Term, forced_by, terms_of
 from statcv.models.selection.training import Sets, baselines, mean_by
 from statcv.numeric.gram import column_units
@@ -160,8 +160,11 @@ class Selection(Constructed):
             some = np.arange(start, min(start + step, len(folds)))
             sets = Sets(self, records, folds.chosen(some), self.forced)
             fits = FoldFits.empty(len(some), sets.cuts + sets.free * p)
-            for part, columns, found in fitted_sets(sets):
-                place = sets.layout(columns, p)
+            chosen = chosen_sets(sets)
+            for one in dict.fromkeys(chosen):
+                part = np.flatnonzero([other == one for other in chosen])
+                columns = sets.columns(one)
+                found, place = sets.fit(columns, part), sets.layout(columns, p)
                 fits.coefficients[np.ix_(part, place)] = found.coefficients
                 fits.converged[part] = found.converged
                 fits.separated[part] = found.separated

@@ -59,8 +59,6 @@ class Sets:
         The number of cut points of ordered classes; 0 without order.
     free : int
         The number of linear predictors with coefficients of their own.
-    is_single : bool
-        Whether coefficients of a single linear predictor are all that is fitted.
     matrices : numpy.ndarray, shape (m, n, p), or None
         The matrix of each training set; None if they share one.
     weights : numpy.ndarray, shape (m, n)
@@ -82,7 +80,6 @@ class Sets:
         self.is_dispersed = isinstance(rule.model, NegativeBinomial)
         self.cuts = records.n_classes - 1 if self.is_ordered else 0
         self.free = 1 if self.is_ordered else max(width_of(records) - 1, 1)
-        self.is_single = self.free == 1 and not (self.is_ordered or self.is_dispersed)
         every, learnt = np.arange(len(folds)), folds.matrices
         self.matrices = learnt.matrices(every) if isinstance(learnt, Learnt) else None
         self.weights = folds.weights_in(records, every)
