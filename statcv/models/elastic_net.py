@@ -1,14 +1,13 @@
-"""Logistic regression with an elastic net, in all folds together and along a path.
+"""Logistic regression with an elastic net, fold after fold.
 
-Strengths of the penalty fall, so that each fit starts from the one before. Where signs
-are known, the optimum is that of a smooth function of few coefficients, which Newton's
-method finds exactly; columns whose gradient exceeds its bound enter, a few at a time.
+Where signs are known, the optimum is that of a smooth function of few coefficients,
+which Newton's method finds exactly; columns whose gradient exceeds its bound enter, a
+few at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,22 +26,18 @@ MIN_NEW = 10  # columns that may enter a fit in one step
 SMALLEST = 1e-12  # the share of the information by which it becomes invertible
 
 
-def elastic_path(
-    Cs: Sequence[float],
-    l1_ratio: float,
-    standardize: bool,
-    records: TrainingSet,
-    folds: Folds,
-) -> Iterator[FittedFolds]:
-    """Fit two classes in every fold with every strength of an elastic net.
+def fit_net_folds(
+    C: float, l1_ratio: float, standardize: bool, records: TrainingSet, folds: Folds
+) -> FittedFolds:
+    """Fit two classes in every fold with an elastic net.
 
     The objective is ``C × negative log-likelihood + Σ (l1_ratio |β| + (1 - l1_ratio)
     β² / 2)``, without the intercept (Zou & Hastie 2005).
 
     Parameters
     ----------
-    Cs : sequence of float
-        Inverse strengths of the penalty, in any order.
+    C : float
+        Inverse strength of the penalty.
     l1_ratio : float
         The part of the penalty on absolute values, above 0.
     standardize : bool
@@ -53,10 +48,9 @@ def elastic_path(
         ``folds.outcome`` selects.
     folds : Folds
 
-    Yields
-    ------
+    Returns
+    -------
     FittedFolds
-        Those of each strength.
 
     Examples
     --------
@@ -64,39 +58,34 @@ def elastic_path(
     >>> y = np.array([0, 1, 0, 0, 1, 1])
     >>> records = TrainingSet(X, y, "binary", 2, ("one", "x", "z"), 0, None, seed=0)
     >>> folds = Folds.leaving_out([[0], [5]])
-    >>> (fitted,) = elastic_path([1.0], 0.5, False, records, folds)
+    >>> fitted = fit_net_folds(1.0, 0.5, False, records, folds)
     >>> np.asarray(fitted.coefficients).round(3)
     array([[ 0.049,  0.212, -0.449],
            [-0.121,  0.105, -0.859]])
     """
     p, place = records.X.shape[1], records.intercept
-    made = [FoldFits.empty(len(folds), p) for _ in Cs]
-    variances = np.ones((1, p))
+    fits, variances = FoldFits.empty(len(folds), p), np.ones((1, p))
     if standardize:
         variances = fold_variances(records, folds)
+    free = np.full(p, 1 / C)
     scales = np.broadcast_to(np.sqrt(variances), (len(folds), p)).copy()
     if place is not None:
-        scales[:, place] = 1.0
+        scales[:, place], free[place] = 1.0, 0.0
+    l1, l2 = l1_ratio * free, (1 - l1_ratio) * free
     for fit, scale in enumerate(scales):
-        own = np.array([fit])
         y = records.y if folds.outcome is None else records.y[folds.outcome[fit]]
-        weights = folds.weights_in(records, own)[0]
-        net, beta = _Net(records.X, scale, y.astype(float), weights, place), np.zeros(p)
+        weights = folds.weights_in(records, np.array([fit]))[0]
+        beta = np.zeros(p)
         if place is not None:
             share = np.clip(weights @ y / weights.sum(), 1e-9, 1)
             beta[place] = np.log(share / max(1 - share, 1e-9))
-        # each fit starts from that of the next stronger penalty
-        for number in np.argsort(Cs, kind="stable").tolist():
-            beta, sure = net.penalised(1 / Cs[number], l1_ratio).optimum(beta)
-            made[number].coefficients[fit] = beta / scale
-            made[number].converged[fit] = sure
+        net = _Net(records.X, scale, y.astype(float), weights, l1, l2)
+        beta, fits.converged[fit] = net.optimum(beta)
+        fits.coefficients[fit] = beta / scale
+    # near its optimum, a fit is that of a ridge on the columns that are kept
     unit = variances if l1_ratio < 1 else 1.0
-    for C, fits in zip(Cs, made, strict=True):
-        # near its optimum, a fit is that of a ridge on the columns that are kept
-        ridge = np.where(fits.coefficients == 0, np.inf, (1 - l1_ratio) / C * unit)
-        if place is not None:
-            ridge[:, place] = 0.0
-        yield by_linear_predictor(fits, records, folds, expit, ridge)
+    ridge = np.where(fits.coefficients == 0, np.inf, l2 * unit)
+    return by_linear_predictor(fits, records, folds, expit, ridge)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,8 +98,6 @@ class _Net:
     scale : numpy.ndarray, shape (p,)
         The units of the columns in which coefficients are penalised.
     y, weights : numpy.ndarray, shape (n,)
-    place : int or None
-        The column of the intercept, which is not penalised.
     l1, l2 : numpy.ndarray, shape (p,)
         Strengths of the penalty on absolute values, and on half the squares.
     """
@@ -119,16 +106,8 @@ class _Net:
     scale: Floats
     y: Floats
     weights: Floats
-    place: int | None
-    l1: Floats = field(default_factory=lambda: np.zeros(0))
-    l2: Floats = field(default_factory=lambda: np.zeros(0))
-
-    def penalised(self, strength: float, l1_ratio: float) -> _Net:
-        """Return the likelihood with a penalty of some strength."""
-        free = np.full(self.X.shape[1], strength)
-        if self.place is not None:
-            free[self.place] = 0.0
-        return replace(self, l1=l1_ratio * free, l2=(1 - l1_ratio) * free)
+    l1: Floats
+    l2: Floats
 
     def linear(self, beta: Floats) -> Floats:
         """Return the linear predictors, from coefficients other than 0."""

@@ -21,7 +21,7 @@ from statcv.models.batched.own_matrices import Regression, fit_own_folds
 from statcv.models.batched.predictions import by_linear_predictor, names_of
 from statcv.models.batched.row_space import fit_own_ridges, in_row_space, row_space
 from statcv.models.batched.separate import fit_alone
-from statcv.models.elastic_net import elastic_path
+from statcv.models.elastic_net import fit_net_folds
 from statcv.models.families import free_classes, width_of
 from statcv.models.firth import (
     correct_intercepts,
@@ -229,7 +229,7 @@ class Logit(Constructed):
             return self._fit_flic_folds(records, folds)
         if self.selects:
             C, ratio, scaled = self.strength, self.l1_ratio, self.standardize
-            return next(elastic_path([C], ratio, scaled, records, folds))
+            return fit_net_folds(C, ratio, scaled, records, folds)
         own = self.own_ridges(records, folds)
         if records.offsets:
             return fit_folds_beside(self, records, folds, expit, own)
