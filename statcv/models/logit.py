@@ -226,7 +226,11 @@ class Logit(Constructed):
         self.check(records.kind)
         base.refuse_missing(records, "logistic regression")
         if self.flic:
-            return self._fit_flic_folds(records, folds)
+            firth, ridge = replace(self, firth=True, flic=False), self.ridge(records)
+            fits = fit_firth_folds(firth, records, folds)
+            beta = correct_intercepts(fits.coefficients, records, folds)
+            fits = replace(fits, coefficients=beta)
+            return by_linear_predictor(fits, records, folds, expit, ridge)
         if self.selects:
             C, ratio, scaled = self.strength, self.l1_ratio, self.standardize
             return fit_net_folds(C, ratio, scaled, records, folds)
@@ -253,14 +257,6 @@ class Logit(Constructed):
             fits = fit_class_folds(self, records, folds, own)
         penalty = ridge if own is None else own
         return by_linear_predictor(fits, records, folds, mean_of(records.kind), penalty)
-
-    def _fit_flic_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds:
-        """Fit by Firth's penalty, and correct the intercepts."""
-        firth, ridge = replace(self, firth=True, flic=False), self.ridge(records)
-        fits = fit_firth_folds(firth, records, folds)
-        beta = correct_intercepts(fits.coefficients, records, folds)
-        fits = replace(fits, coefficients=beta)
-        return by_linear_predictor(fits, records, folds, expit, ridge)
 
     def ridge(self, training: TrainingSet) -> Floats:
         """Return the strength of the penalty on each column, shape (p,)."""

@@ -135,12 +135,6 @@ class Line:
     slope: Floats | float
     shift: Floats | float
 
-    def rising(self) -> Line:
-        """Return the line, or raise NotKnownError if it falls in some training set."""
-        if not np.all(np.asarray(self.slope) > 0):
-            raise NotKnownError
-        return self
-
     def back(self, values: Any, fits: int) -> Floats:
         """Return the x of values of the column, shape (fits, k)."""
         given = np.atleast_1d(np.asarray(values, dtype=float))[None]
@@ -220,7 +214,7 @@ class Learner:
         if not learns(node, self.functions):
             return self._fixed(node)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            return [times(one, {ONE: -1.0}) for one in self._columns(node.operand)]
+            return negative(self._columns(node.operand))
         if isinstance(node, ast.BinOp):
             return self._operation(node)
         if isinstance(node, ast.Call):

@@ -210,11 +210,12 @@ def _data(given: Any) -> Columns:
 
 
 def _rising(learner: Learner, x: Any) -> Line:
+    """Return the line that a column is, if it falls in no training set."""
     (column,) = _data(x)
     line = learner.line(column)
-    if line is None:
+    if line is None or not np.all(np.asarray(line.slope) > 0):
         raise expressions.NotKnownError
-    return line.rising()
+    return line
 
 
 def _columns_of(number: int, columns: range) -> Columns:
