@@ -11,7 +11,8 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import import_module
@@ -282,21 +283,24 @@ def _single_outcome(left: Expansion, text: str) -> str:
     return terms[0][0]
 
 
+def _tokens(text: str) -> Iterator[tokenize.TokenInfo]:
+    """Yield the tokens up to the first error."""
+    # the parser reports what is unclosed, and where
+    with suppress(tokenize.TokenError, SyntaxError):
+        yield from tokenize.generate_tokens(io.StringIO(text).readline)
+
+
 def mark_dots(text: str) -> str:
     """Mark each ``.`` that stands alone, not the ones of ``np.log`` or ``.5``."""
-    marked = list(text)
-    before = None
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            after_noun = before is not None and (
-                before.type in (tokenize.NAME, tokenize.NUMBER, tokenize.STRING)
-                or before.string in _CLOSING
-            )
-            if token.string == "." and not after_noun:
-                marked[token.start[1]] = DOT
-            before = token
-    except (tokenize.TokenError, SyntaxError):
-        pass  # the parser reports what is unclosed, and where
+    marked, before = list(text), None
+    for token in _tokens(text):
+        after_noun = before is not None and (
+            before.type in (tokenize.NAME, tokenize.NUMBER, tokenize.STRING)
+            or before.string in _CLOSING
+        )
+        if token.string == "." and not after_noun:
+            marked[token.start[1]] = DOT
+        before = token
     return "".join(marked)
 
 
@@ -310,14 +314,11 @@ def written_sides(text: str) -> tuple[str, str]:
 def top_level(text: str, operators: Collection[str]) -> list[int]:
     """Return the positions of operators outside brackets and strings."""
     depth, places = 0, []
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.string in _OPENING:
-                depth += 1
-            elif token.string in _CLOSING:
-                depth -= 1
-            elif depth == 0 and token.string in operators:
-                places.append(token.start[1])
-    except (tokenize.TokenError, SyntaxError):
-        pass  # the parser reports what is unclosed, and where
+    for token in _tokens(text):
+        if token.string in _OPENING:
+            depth += 1
+        elif token.string in _CLOSING:
+            depth -= 1
+        elif depth == 0 and token.string in operators:
+            places.append(token.start[1])
     return places

@@ -226,8 +226,8 @@ class Sets:
 
         Of times to an event those with an event are counted, as R's ``BIC`` does.
         """
-        plain, every = replace(self.folds, weights=None), np.arange(len(self))
-        counts = plain.weights_in(replace(self.records, weights=None), every)
+        every = np.arange(len(self))
+        counts = self.folds.counts_in(len(self.records.X), every)
         if self.is_survival:
             counts = counts * (self.outcome(every) > 0)
         return np.asarray(counts.sum(axis=1))
