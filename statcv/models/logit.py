@@ -227,10 +227,10 @@ class Logit(Constructed):
         base.refuse_missing(records, "logistic regression")
         if self.flic:
             firth, ridge = replace(self, firth=True, flic=False), self.ridge(records)
-            fits = fit_firth_folds(firth, records, folds)
-            beta = correct_intercepts(fits.coefficients, records, folds)
-            fits = replace(fits, coefficients=beta)
-            return by_linear_predictor(fits, records, folds, expit, ridge)
+            found = fit_firth_folds(firth, records, folds)
+            beta = correct_intercepts(found.coefficients, records, folds)
+            found = replace(found, coefficients=beta)
+            return by_linear_predictor(found, records, folds, expit, ridge)
         if self.selects:
             C, ratio, scaled = self.strength, self.l1_ratio, self.standardize
             return fit_net_folds(C, ratio, scaled, records, folds)
