@@ -6,6 +6,7 @@ import numpy as np
 
 from statcv.formula.design import Design
 from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.gram import column_units
 
 TOLERANCE = 1e-10  # share of a column's norm that the others must leave unexplained
 PART = 1e-6  # share of a column's norm that another must contribute to be named
@@ -45,18 +46,12 @@ def dependent_columns(design: Design) -> list[str]:
     ]
 
 
-def _scaled(X: Floats) -> Floats:
-    """Return columns with a sum of squares of 1, or of 0."""
-    largest = np.abs(X).max(axis=0)
-    scaled = X / np.where(largest > 0, largest, 1.0)
-    norm = np.linalg.norm(scaled, axis=0)
-    scaled /= np.where(norm > 0, norm, 1.0)
-    return scaled
-
-
 def _dependent(X: Floats) -> tuple[Numbers, list[Numbers]]:
     """Return dependent columns, and for each the earlier ones that determine it."""
-    R: Floats = np.asarray(np.linalg.qr(_scaled(X), mode="r"))
+    scaled = X / column_units(X)
+    norm = np.linalg.norm(scaled, axis=0)
+    scaled /= np.where(norm > 0, norm, 1.0)
+    R: Floats = np.asarray(np.linalg.qr(scaled, mode="r"))
     dependent = np.abs(R.diagonal()) < TOLERANCE
     free = np.flatnonzero(~dependent)
     found, parts = np.flatnonzero(dependent), []

@@ -21,11 +21,7 @@ from statcv.formula.frame import (
     is_number,
     plain_column,
 )
-from statcv.formula.language.overflow import (
-    refuse_infinite,
-    refuse_learning_overflow,
-    refuse_not_finite,
-)
+from statcv.formula.language import overflow
 from statcv.formula.language.parse import Formula, is_offset, is_strata, parse_formula
 from statcv.formula.language.quoting import quoted
 from statcv.formula.language.terms import NumericColumns, Terms, is_finite
@@ -160,13 +156,7 @@ class Design(Printed):
             For each outcome, the position of the row that supplies the predictors.
         """
         absent = {name: lacks[rows] for name, lacks in self.absent.items()}
-        if self.offsets:
-            terms = _moved(self.terms, rows, offsets=False)
-            return replace(self, terms=terms, absent=absent)
-        columns = {
-            name: column.iloc[rows] for name, column in self.terms.columns.items()
-        }
-        terms = Terms(self.formula, columns, self.terms.index[rows])
+        terms = _moved(self.terms, rows, offsets=False)
         return replace(self, terms=terms, absent=absent)
 
     def with_outcomes(self, rows: Numbers) -> Design:
@@ -307,8 +297,8 @@ def make_design(
     )
     if not terms.is_plain:  # otherwise the matrix shows it
         refuse_identifiers(parsed, terms.columns)
-        refuse_infinite(terms.columns)
-        refuse_learning_overflow(terms)
+        overflow.refuse_infinite(terms.columns)
+        overflow.refuse_learning_overflow(terms)
     if absent and action in ("pass", "keep") and (name := learns_from(terms, absent)):
         if action == "pass":
             raise errors.FormulaError(
@@ -329,7 +319,7 @@ def make_design(
         missing=missing,
         absent=absent,
     )
-    refuse_not_finite(design)
+    overflow.refuse_not_finite(design)
     return design
 
 

@@ -9,13 +9,7 @@ from typing import Any, TypeGuard
 import numpy as np
 import pandas as pd
 
-from statcv.errors import (
-    ColumnError,
-    DataError,
-    FrameError,
-    MissingPackageError,
-    suggestion,
-)
+from statcv import errors
 from statcv.numeric.arrays import Bools
 
 
@@ -41,23 +35,25 @@ def as_frame(data: object) -> pd.DataFrame:
     """
     frame = data if isinstance(data, pd.DataFrame) else _through_narwhals(data)
     if len(frame) == 0:
-        raise DataError("the data frame is empty: it has no rows.")
+        raise errors.DataError("the data frame is empty: it has no rows.")
     if frame.shape[1] == 0:
-        raise DataError("the data frame is empty: it has no columns.")
+        raise errors.DataError("the data frame is empty: it has no columns.")
     odd = []
     if frame.columns.inferred_type != "string" or frame.columns.hasnans:
         odd = [name for name in frame.columns.tolist() if not isinstance(name, str)]
     if odd:
-        raise DataError(
+        raise errors.DataError(
             f"column names must be text, but {odd[0]!r} is not; "
             "rename the columns, for instance data.columns.astype(str)."
         )
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()]
-        raise DataError(f"column {twice[0]!r} occurs more than once in the data.")
+        raise errors.DataError(
+            f"column {twice[0]!r} occurs more than once in the data."
+        )
     if not frame.index.is_unique:
         labels = frame.index[frame.index.duplicated()]
-        raise DataError(
+        raise errors.DataError(
             f"{len(labels)} row labels of the data occur more than once (first: "
             f"{shown_label(labels[0])}), so predictions could not be distinguished; "
             "use data.reset_index(drop=True)."
@@ -75,9 +71,9 @@ def as_frame(data: object) -> pd.DataFrame:
 def check_column(frame: pd.DataFrame, name: Hashable, argument: str) -> None:
     """Refuse a column that the data lack."""
     if name not in frame.columns:
-        raise ColumnError(
+        raise errors.ColumnError(
             f"{argument}={name!r} is not a column of the data."
-            + suggestion(name, map(str, frame.columns))
+            + errors.suggestion(name, map(str, frame.columns))
         )
 
 
@@ -109,7 +105,7 @@ def _through_narwhals(data: object) -> pd.DataFrame:
     except TypeError:
         table = isinstance(data, (dict, list, np.ndarray))
         hint = "; wrap it in pandas.DataFrame(…)" if table else ""
-        raise FrameError(
+        raise errors.FrameError(
             f"data must be a data frame, not {type(data).__name__}{hint}."
         ) from None
     if isinstance(native, nw.LazyFrame):
@@ -121,7 +117,7 @@ def _through_narwhals(data: object) -> pd.DataFrame:
     try:
         return pd.DataFrame(native.to_pandas())
     except ImportError as error:  # polars needs pyarrow for this
-        raise MissingPackageError(
+        raise errors.MissingPackageError(
             f"reading a {type(data).__module__.split('.')[0]} frame needs pyarrow: "
             "pip install pyarrow"
         ) from error
@@ -146,12 +142,12 @@ def plain_column(column: pd.Series[Any], name: str) -> pd.Series[Any]:
         return column.astype(bool)
     if pd.api.types.is_numeric_dtype(dtype):
         if pd.api.types.is_complex_dtype(dtype):
-            raise DataError(f"column {name!r} holds complex numbers.")
+            raise errors.DataError(f"column {name!r} holds complex numbers.")
         return _plain_number(column)
     if pd.api.types.is_datetime64_any_dtype(dtype):
         return column.astype("datetime64[ns]") if dtype.kind != "M" else column
     if pd.api.types.is_timedelta64_dtype(dtype):
-        raise DataError(
+        raise errors.DataError(
             f"column {name!r} holds time differences; turn them into numbers, "
             "for instance with .dt.total_seconds()."
         )
@@ -182,7 +178,7 @@ def _plain_object(column: pd.Series[Any], name: str) -> pd.Series[Any]:
         return values.where(values.notna(), np.nan).astype(float)
     except (TypeError, ValueError):
         kinds = sorted({type(value).__name__ for value in present})
-        raise DataError(
+        raise errors.DataError(
             f"column {name!r} mixes values of several types ({', '.join(kinds)}); "
             "make them all numbers or all text."
         ) from None
@@ -202,13 +198,13 @@ def as_learnt(
         if column.isna().all():
             return column.astype(float)
         if isinstance(column.dtype, pd.CategoricalDtype):
-            raise DataError(
+            raise errors.DataError(
                 f"column {name!r} is text in the new data, but was a number in the "
                 "data of the fit."
             )
         if learnt.dtype.kind == "b" and not column.dropna().isin([0, 1]).all():
             odd = column.dropna()[~column.dropna().isin([0, 1])].iloc[0]
-            raise DataError(
+            raise errors.DataError(
                 f"column {name!r} has the value {odd}, but was true or false in the "
                 "data of the fit."
             )
@@ -217,7 +213,7 @@ def as_learnt(
     known = learnt.cat.categories
     unknown = [v for v in column.dropna().unique() if v not in known]
     if unknown:
-        raise DataError(
+        raise errors.DataError(
             f"column {name!r} has the level {shown_label(unknown[0])}, which the data "
             f"of the fit did not have ({', '.join(map(str, known[:8]))})."
         )

@@ -33,7 +33,7 @@ from statcv.models.logit import Logit as Logit
 from statcv.models.neighbors import Neighbors as Neighbors
 from statcv.models.one_predictor import intercept_beside as intercept_beside
 from statcv.models.ordered import ProportionalOdds as ProportionalOdds
-from statcv.models.other_libraries.boosted_fit import BoostedFit as BoostedFit
+from statcv.models.other_libraries.boosting import BoostedFit as BoostedFit
 from statcv.models.other_libraries.boosting import XGBoost as XGBoost
 from statcv.models.other_libraries.sklearn_estimator import Sklearn as Sklearn
 from statcv.models.other_libraries.sklearn_estimator import SklearnFit as SklearnFit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from operator import attrgetter
 from typing import Any, Protocol
@@ -97,6 +97,23 @@ class TrainingSet(Printed):
     def kept(self) -> dict[str, Any]:
         """What models compute from the matrix once."""
         return {}
+
+    @property
+    def each_weight(self) -> Floats:
+        """The weight of each record; 1 for all if there are no weights."""
+        return np.ones(len(self.X)) if self.weights is None else self.weights
+
+    def of_columns(self, columns: Numbers) -> TrainingSet:
+        """Return the records with some of the columns, in rising order."""
+        place, centre = self.intercept, self.centre
+        return replace(
+            self,
+            X=np.ascontiguousarray(self.X[:, columns]),
+            names=tuple(self.names[j] for j in columns.tolist()),
+            intercept=None if place is None else int(np.searchsorted(columns, place)),
+            centre=None if centre is None else centre[columns],
+            factors=None,
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Omit what can be computed again."""

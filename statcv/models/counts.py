@@ -10,14 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ModelError
-from statcv.models.base import (
-    Capabilities,
-    Model,
-    PlainFit,
-    TrainingSet,
-    refuse_kind,
-    refuse_missing,
-)
+from statcv.models import base
+from statcv.models.base import Capabilities, Model, PlainFit, TrainingSet
 from statcv.models.batched.blocks import Block
 from statcv.models.batched.fits import FittedFolds, FoldFits
 from statcv.models.batched.folds import Folds
@@ -65,7 +59,7 @@ class Poisson(Constructed):
 
     def check(self, kind: str) -> None:
         """Raise ModelError for an outcome of classes, or a time to an event."""
-        refuse_kind(self.label, kind, ("continuous",))
+        base.refuse_kind(self.label, kind, ("continuous",))
 
     def ridge(self, training: TrainingSet) -> Floats:
         """Return the strength of the penalty: 0, infinite for an offset."""
@@ -78,7 +72,7 @@ class Poisson(Constructed):
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
         self.check(records.kind)
-        refuse_missing(records, self.label)
+        base.refuse_missing(records, self.label)
         inner, start = _apart(self, records)
         if folds.matrices is not None:
             return None
@@ -89,7 +83,7 @@ class Poisson(Constructed):
 
 
 @dataclass(frozen=True, repr=False)
-class NegativeBinomial(Constructed):
+class NegativeBinomial(Poisson):
     """Negative binomial regression with a logarithmic link, as R's ``MASS::glm.nb``.
 
     The variance of a count is its mean m plus m² / theta; theta is estimated by maximum
@@ -106,36 +100,24 @@ class NegativeBinomial(Constructed):
 
     label: str = "negative binomial regression"
     distribution = "negative binomial"
-    capabilities = Poisson.capabilities
-
-    def check(self, kind: str) -> None:
-        """Raise ModelError for an outcome of classes, or a time to an event."""
-        refuse_kind(self.label, kind, ("continuous",))
-
-    def fit(self, training: TrainingSet) -> PlainFit:
-        """Fit the training set."""
-        return alone(self.fit_folds(training, WHOLE), counted)
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
         self.check(records.kind)
-        refuse_missing(records, self.label)
+        base.refuse_missing(records, self.label)
         if folds.matrices is not None or records.y.ndim > 1:
             return None
         inner, start = _apart(self, records)
         n, p = inner.X.shape
-        given = np.ones(n) if inner.weights is None else inner.weights
         fits, theta = FoldFits.empty(len(folds), p), np.empty(len(folds))
         for block in folds.blocks(n, p, each=(n + p) * p):
-            weights = np.tile(given, (len(block), 1))
-            block.multiply(weights)
+            weights = folds.weights_in(inner, block.fits)
             made, theta[block.fits] = _dispersed(inner, Block.of_counts(weights))
             for name in ("coefficients", "converged", "separated"):
                 getattr(fits, name)[block.fits] = getattr(made, name)
         beta = with_offsets(fits.coefficients, records, start)
         fits = replace(fits, coefficients=beta)
-        penalty = Poisson().ridge(records)
-        fitted = by_linear_predictor(fits, records, folds, counted, penalty)
+        fitted = by_linear_predictor(fits, records, folds, counted, self.ridge(records))
         return with_theta(fitted, theta, records)
 
 

@@ -14,14 +14,8 @@ import numpy as np
 from statcv.arguments import check_types
 from statcv.errors import ModelError
 from statcv.formula import Learnt
-from statcv.models.base import (
-    Capabilities,
-    PlainFit,
-    TrainingSet,
-    check_strength,
-    refuse_kind,
-    refuse_missing,
-)
+from statcv.models import base
+from statcv.models.base import Capabilities, PlainFit, TrainingSet
 from statcv.models.batched.cox import CoxFits, fit_cox_folds, free_columns
 from statcv.models.batched.fits import FittedFolds, only_fit
 from statcv.models.batched.folds import Folds
@@ -89,7 +83,7 @@ class Cox(Constructed):
 
     def __post_init__(self) -> None:
         if self.C is not None:
-            check_strength(self.C)
+            base.check_strength(self.C)
         if self.ties not in TIES:
             raise ModelError(f"ties must be 'efron' or 'breslow', not {self.ties!r}.")
         check_types(Cox, vars(self), ModelError)
@@ -129,7 +123,7 @@ class Cox(Constructed):
 
     def check(self, kind: str) -> None:
         """Raise ModelError for an outcome that is not a time to an event."""
-        refuse_kind("Cox regression", kind, ("survival",))
+        base.refuse_kind("Cox regression", kind, ("survival",))
 
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
@@ -142,7 +136,7 @@ class Cox(Constructed):
         """Fit the training sets of all folds together."""
         if folds.matrices is not None and not isinstance(folds.matrices, Learnt):
             return None
-        refuse_missing(records, "Cox regression")
+        base.refuse_missing(records, "Cox regression")
         ridge, efron = self._ridges(records, folds), self.ties == "efron"
         if not records.offsets:
             made = fit_cox_folds(records, folds, ridge, efron, self.firth)

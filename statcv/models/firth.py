@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from statcv.errors import ModelError
 from statcv.models.base import Model, TrainingSet, positive_weights
-from statcv.models.batched.blocks import Block
 from statcv.models.batched.downdate import Whole
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
@@ -259,7 +258,7 @@ def sure_firth_fits(records: TrainingSet, folds: Folds) -> FoldFits:
     """
     X, y = records.X, records.y.astype(float)
     fits = FoldFits.empty(len(folds), X.shape[1])
-    weights = np.ones(len(X)) if records.weights is None else records.weights
+    weights = records.each_weight
     used = weights > 0
     basis = orthonormal(X[used], weights[used])
     Z = X @ basis
@@ -274,10 +273,12 @@ def sure_firth_fits(records: TrainingSet, folds: Folds) -> FoldFits:
         reach = float(np.sqrt(np.einsum("ij,ij->i", Z, Z).max()))
         until = Until(ACCURACY / reach, noise=1e-15 * float(np.sqrt(Z.size)))
         for block in folds.blocks(len(Z), len(theta), each=each):
-            problem = _Problem(Z, y, weights, block, offset)
+            own = y if block.outcome is None else y[block.outcome]
+            counts = folds.weights_in(records, block.fits)
+            problem = _Problem(Z, np.broadcast_to(own, counts.shape), counts, offset)
             start = np.tile(theta, (len(block), 1))
             # the curvature of the penalty is about that in the fit to all records
-            inverse = Whole.of(information_of(Z, problem.at(start)[2]) - curved)
+            inverse = Whole.of(information_of(Z, problem.at(start)[1]) - curved)
             with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
                 found, done = climb(problem, start, inverse, until)
             fits.coefficients[block.fits] = found @ basis.T
@@ -295,38 +296,34 @@ class _Problem:
     Attributes
     ----------
     Z : numpy.ndarray, shape (n, q)
-    y : numpy.ndarray, shape (n,) or (outcomes, n)
-    weights : numpy.ndarray, shape (n,)
-    block : Block
+    y, counts : numpy.ndarray, shape (fits, n)
+        The outcome of each fit, and the weights of the records in it.
     offset : numpy.ndarray, shape (n,)
     """
 
     Z: Floats
     y: Floats
-    weights: Floats
-    block: Block
+    counts: Floats
     offset: Floats
 
     def part(self, chosen: NDArray[Any]) -> _Problem:
         """Return the problem of some of the fits."""
-        return replace(self, block=self.block.part(chosen))
+        return replace(self, y=self.y[chosen], counts=self.counts[chosen])
 
-    def at(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return 2p - 1, weights, and weighted variances of the records, (m, n)."""
+    def at(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Return 2p - 1, and weighted variances of the records, (m, n)."""
         tanh = np.tanh((theta @ self.Z.T + self.offset) / 2)
-        counts = np.tile(self.weights, (len(theta), 1))
-        self.block.multiply(counts)
         # p = (1 + tanh(eta / 2)) / 2, so that p (1 - p) = (1 - tanh²) / 4
-        return tanh, counts, counts * (1 - tanh**2) / 4
+        return tanh, self.counts * (1 - tanh**2) / 4
 
     def gradient(self, theta: Floats) -> Floats:
         """Return the modified score of each fit; NaN without information."""
-        y = self.y if self.block.outcome is None else self.y[self.block.outcome]
-        tanh, counts, variance = self.at(theta)
+        tanh, variance = self.at(theta)
         inverse = Whole.of(information_of(self.Z, variance))
         # h = w x I⁻¹ x, by which the penalty draws a record to one half
         leverages = variance * quadratic_of(self.Z, inverse.matrices)
-        score = (counts * (2 * y - 1 - tanh) - leverages * tanh) @ self.Z / 2
+        pull = self.counts * (2 * self.y - 1 - tanh) - leverages * tanh
+        score = pull @ self.Z / 2
         return np.where(inverse.usable[:, None], score, np.nan)
 
 
@@ -397,11 +394,9 @@ def correct_intercepts(
             "use Logit(firth=True)."
         )
     X, y = records.X, records.y.astype(float)
-    weights = np.ones(len(X)) if records.weights is None else records.weights
     made = coefficients.copy()
     for block in folds.blocks(len(X), X.shape[1], each=len(X)):
-        counts = np.tile(weights, (len(block), 1))
-        block.multiply(counts)
+        counts = folds.weights_in(records, block.fits)
         own = y if block.outcome is None else y[block.outcome]
         eta = made[block.fits] @ X.T
         made[block.fits, records.intercept] += intercept_shifts(eta, own, counts)

@@ -14,16 +14,8 @@ import numpy as np
 
 from statcv.arguments import check_types
 from statcv.errors import ModelError
-from statcv.models.base import (
-    Capabilities,
-    Model,
-    PlainFit,
-    TrainingSet,
-    means_at,
-    positive_weights,
-    refuse_kind,
-    refuse_missing,
-)
+from statcv.models import base
+from statcv.models.base import Capabilities, Model, PlainFit, TrainingSet
 from statcv.models.batched.centre import Centre
 from statcv.models.batched.downdate import Downdate, Whole, by_counts, by_lists
 from statcv.models.batched.fits import FittedFolds, FoldFits
@@ -36,7 +28,7 @@ from statcv.models.families import Numeric
 from statcv.models.likelihood import Gaussian
 from statcv.models.linear_fits import LinearFits
 from statcv.models.offsets import WHOLE, alone, fit_folds_beside, fixed
-from statcv.numeric.arrays import Bools, Floats
+from statcv.numeric.arrays import Floats
 from statcv.numeric.gram import column_units
 from statcv.numeric.inverses import solve_well
 from statcv.numeric.threads import shared
@@ -74,7 +66,7 @@ def fit_linear_folds(model: Model, records: TrainingSet, folds: Folds) -> FoldFi
 
 def sure_linear_fits(records: TrainingSet, folds: Folds) -> FoldFits:
     """Return the fits that are beyond doubt; the others have not converged."""
-    refuse_missing(records, "linear regression")
+    base.refuse_missing(records, "linear regression")
     (n, p), fits = records.X.shape, FoldFits.empty(len(folds), records.X.shape[1])
     if _are_wide(folds, n, p):
 
@@ -85,18 +77,18 @@ def sure_linear_fits(records: TrainingSet, folds: Folds) -> FoldFits:
         fits.converged[:] = True
         return fits
     if are_few_and_large(folds, records.X.shape):
-        made = _fit_large(records, folds)
+        # what is negligible is stated for outcomes of size 1
+        size = float(np.abs(records.y).max(initial=0.0)) or 1.0
+        made = fit_few(records, Numeric(records.y / size), folds, np.zeros(p))
         if made is not None:
-            fits.coefficients[:], fits.converged[:] = made
+            fits.coefficients[:], fits.converged[:] = made[0][:, 0] * size, made[1]
             return fits
-    weights = np.ones(len(records.X)) if records.weights is None else records.weights
+    weights = records.each_weight
     live = np.flatnonzero((records.X[weights > 0] != 0).any(axis=0))
     root = np.sqrt(weights)
-    X = records.X[:, live] * root[:, None]
-    unit = column_units(X)
-    Q, R = np.linalg.qr(X / unit)
-    if _determined(X, R):
-        y = records.y * root
+    found = _orthonormal(records.X[:, live] * root[:, None])
+    if found is not None:
+        (Q, R, unit), y = found, records.y * root
         # in the coordinates of Q the Gram matrix of all records is the identity
         theta = y @ Q
         residuals = y - theta @ Q.T
@@ -124,20 +116,13 @@ def _are_wide(folds: Folds, n: int, p: int) -> bool:
     return folds.largest(n) < p
 
 
-def _fit_large(records: TrainingSet, folds: Folds) -> tuple[Floats, Bools] | None:
-    """Return coefficients of a few large folds, and which are beyond doubt."""
-    # what is negligible is stated for outcomes of size 1
-    size = float(np.abs(records.y).max(initial=0.0)) or 1.0
-    family = Numeric(records.y / size)
-    made = fit_few(records, family, folds, np.zeros(records.X.shape[1]))
-    return None if made is None else (made[0][:, 0] * size, made[1])
-
-
-def _determined(X: Floats, R: Floats) -> bool:
-    """Return whether all records determine the coefficients well."""
-    if not X.shape[1] or len(X) < X.shape[1]:
-        return False
-    return bool(np.linalg.cond(R) <= CONDITION)
+def _orthonormal(X: Floats) -> tuple[Floats, Floats, Floats] | None:
+    """Return Q, R and units of the columns, with Q R unit = X; None if dependent."""
+    unit = column_units(X)
+    if not 0 < X.shape[1] <= len(X):
+        return None
+    Q, R = np.linalg.qr(X / unit)
+    return (Q, R, unit) if np.linalg.cond(R) <= CONDITION else None
 
 
 # ---- the training mean of every fold, by counting ----
@@ -168,7 +153,7 @@ def fold_means(records: TrainingSet, folds: Folds) -> Floats:
     array([1.        , 0.66666667])
     """
     n, y = len(records.X), records.y
-    weights = np.ones(n) if records.weights is None else records.weights
+    weights = records.each_weight
     many = records.kind == "multiclass"
     parts = [y == c for c in range(records.n_classes)] if many else [y]
     means = np.empty((len(folds), len(parts)))
@@ -213,7 +198,7 @@ class Linear(Constructed):
 
     def check(self, kind: str) -> None:
         """Raise ModelError for an outcome of more than two classes."""
-        refuse_kind("linear regression", kind, ("continuous", "binary"))
+        base.refuse_kind("linear regression", kind, ("continuous", "binary"))
 
     def ridge(self, training: TrainingSet) -> Floats:
         """Return the strength of the penalty: 0, infinite for an offset."""
@@ -221,14 +206,14 @@ class Linear(Constructed):
 
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
-        refuse_missing(training, "linear regression")
+        base.refuse_missing(training, "linear regression")
         if training.offsets:
             return alone(self.fit_folds(training, WHOLE), np.asarray)
         beta = _least_squares(training)
         coefficients = dict(zip(training.names, beta.tolist(), strict=True))
         linear = LinearFits.of_one(beta, np.zeros(len(beta)))
         return PlainFit(
-            partial(means_at, np.asarray, beta), coefficients, linear=linear
+            partial(base.means_at, np.asarray, beta), coefficients, linear=linear
         )
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
@@ -267,7 +252,7 @@ def _least_norm(training: TrainingSet) -> Floats:
     their outcomes if no record depends on others; it loses few digits in their products
     then (Björck 1996, section 2.2.1).
     """
-    used, weights = positive_weights(training)
+    used, weights = base.positive_weights(training)
     X, y, place = training.X[used], training.y[used].astype(float), training.intercept
     mean, products = weights / weights.sum(), X @ X.T
     if place is not None:
@@ -308,13 +293,12 @@ def _regression(records: TrainingSet) -> Regression:
 
 def _centre(records: TrainingSet) -> Centre | None:
     """Fit all records, in coordinates where their Gram matrix is the identity."""
-    weights = np.ones(len(records.X)) if records.weights is None else records.weights
+    weights = records.each_weight
     root = np.sqrt(weights)
-    X = records.X * root[:, None]
-    unit = column_units(X)
-    Q, R = np.linalg.qr(X / unit)
-    if not _determined(X, R):
+    found = _orthonormal(records.X * root[:, None])
+    if found is None:
         return None
+    Q, R, unit = found
     outcomes = np.atleast_2d(records.y).astype(float)
     y = outcomes[0] * root
     back = (np.linalg.inv(R).T / unit)[:, None]

@@ -10,9 +10,6 @@ import numpy as np
 
 from statcv.numeric.arrays import Bools, Floats, Numbers
 
-__all__ = ["ARRAYS", "LinearFits", "joined_fits"]
-
-
 ARRAYS = (
     *("coefficients", "penalty", "constant", "filled"),
     *("class_weights", "balanced", "baseline", "basis", "dispersion"),

@@ -10,15 +10,8 @@ import numpy as np
 
 from statcv.arguments import check_types, described, is_number
 from statcv.errors import ModelError
-from statcv.models.base import (
-    Capabilities,
-    PlainFit,
-    TrainingSet,
-    check_strength,
-    means_at,
-    refuse_kind,
-    refuse_missing,
-)
+from statcv.models import base
+from statcv.models.base import Capabilities, PlainFit, TrainingSet
 from statcv.models.batched.blocks import Penalties
 from statcv.models.batched.centre import Centre, find_centre
 from statcv.models.batched.fits import FittedFolds, FoldFits
@@ -28,7 +21,7 @@ from statcv.models.batched.own_matrices import Regression, fit_own_folds
 from statcv.models.batched.predictions import by_linear_predictor, names_of
 from statcv.models.batched.row_space import fit_own_ridges, in_row_space, row_space
 from statcv.models.batched.separate import fit_alone
-from statcv.models.elastic_net import elastic_path
+from statcv.models.elastic_net import fit_net_folds
 from statcv.models.families import free_classes, width_of
 from statcv.models.firth import (
     correct_intercepts,
@@ -105,7 +98,7 @@ class Logit(Constructed):
         if self.C is not None and not self.strengths:
             raise ModelError("C has no values to choose from.")
         for C in self.strengths:
-            check_strength(C)
+            base.check_strength(C)
         if not (is_number(self.l1_ratio) and 0 <= self.l1_ratio <= 1):
             shown = described(self.l1_ratio)
             raise ModelError(f"l1_ratio must be a number from 0 to 1, not {shown}.")
@@ -194,7 +187,7 @@ class Logit(Constructed):
 
     def check(self, kind: str) -> None:
         """Raise ModelError for an outcome that it does not fit."""
-        refuse_kind("logistic regression", kind, ("binary", "multiclass"))
+        base.refuse_kind("logistic regression", kind, ("binary", "multiclass"))
         if self.has_firth and kind == "multiclass":
             raise ModelError(
                 "Firth's penalty is implemented for two classes only; for more, use "
@@ -209,7 +202,7 @@ class Logit(Constructed):
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
         self.check(training.kind)
-        refuse_missing(training, "logistic regression")
+        base.refuse_missing(training, "logistic regression")
         if training.offsets:
             return alone(fit_folds_beside(self, training, WHOLE, expit), expit)
         if self.selects:
@@ -221,7 +214,7 @@ class Logit(Constructed):
         free = free_classes(ridge, width_of(training))
         values = beta.reshape(len(beta), -1)[:, free].T.ravel().tolist()
         return PlainFit(
-            partial(means_at, mean_of(training.kind), beta),
+            partial(base.means_at, mean_of(training.kind), beta),
             dict(zip(names_of(training, ridge), values, strict=True)),
             solved.converged,
             solved.separated,
@@ -231,12 +224,16 @@ class Logit(Constructed):
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
         self.check(records.kind)
-        refuse_missing(records, "logistic regression")
+        base.refuse_missing(records, "logistic regression")
         if self.flic:
-            return self._fit_flic_folds(records, folds)
+            firth, ridge = replace(self, firth=True, flic=False), self.ridge(records)
+            found = fit_firth_folds(firth, records, folds)
+            beta = correct_intercepts(found.coefficients, records, folds)
+            found = replace(found, coefficients=beta)
+            return by_linear_predictor(found, records, folds, expit, ridge)
         if self.selects:
             C, ratio, scaled = self.strength, self.l1_ratio, self.standardize
-            return next(elastic_path([C], ratio, scaled, records, folds))
+            return fit_net_folds(C, ratio, scaled, records, folds)
         own = self.own_ridges(records, folds)
         if records.offsets:
             return fit_folds_beside(self, records, folds, expit, own)
@@ -260,14 +257,6 @@ class Logit(Constructed):
             fits = fit_class_folds(self, records, folds, own)
         penalty = ridge if own is None else own
         return by_linear_predictor(fits, records, folds, mean_of(records.kind), penalty)
-
-    def _fit_flic_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds:
-        """Fit by Firth's penalty, and correct the intercepts."""
-        firth, ridge = replace(self, firth=True, flic=False), self.ridge(records)
-        fits = fit_firth_folds(firth, records, folds)
-        beta = correct_intercepts(fits.coefficients, records, folds)
-        fits = replace(fits, coefficients=beta)
-        return by_linear_predictor(fits, records, folds, expit, ridge)
 
     def ridge(self, training: TrainingSet) -> Floats:
         """Return the strength of the penalty on each column, shape (p,)."""

@@ -9,14 +9,8 @@ import numpy as np
 
 from statcv.arguments import check_types, check_whole, one_of
 from statcv.errors import ModelError
-from statcv.models.base import (
-    Capabilities,
-    PlainFit,
-    TrainingSet,
-    refuse_kind,
-    refuse_missing,
-    without_column,
-)
+from statcv.models import base
+from statcv.models.base import Capabilities, PlainFit, TrainingSet
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.neighbors import Neighborhood, fit_own_neighbors
@@ -79,7 +73,7 @@ class Neighbors(Constructed):
 
     def check(self, kind: str) -> None:
         """Raise ModelError for an outcome that cannot be averaged."""
-        refuse_kind(
+        base.refuse_kind(
             "a model of neighbours", kind, ("binary", "multiclass", "continuous")
         )
 
@@ -108,7 +102,7 @@ class Neighbors(Constructed):
             return fitted.predict(X, rows, fits)
 
         def at(X: Floats, fits: Numbers) -> Floats:
-            X = without_column(X, records.intercept)
+            X = base.without_column(X, records.intercept)
             return fitted.predict(X, np.arange(len(X)), fits)
 
         done = np.ones(len(folds), dtype=bool)
@@ -117,7 +111,7 @@ class Neighbors(Constructed):
 
 def _predicted(fitted: Neighborhood, X: Floats) -> Floats:
     """Return means or shares; NaN where a covariate is missing."""
-    X = without_column(X, fitted.records.intercept)
+    X = base.without_column(X, fitted.records.intercept)
     # a record that lacks a covariate has no distance from others
     known = np.isfinite(X).all(axis=1)
     rows = np.flatnonzero(known)
@@ -128,7 +122,7 @@ def _predicted(fitted: Neighborhood, X: Floats) -> Floats:
 
 
 def _refuse(training: TrainingSet, label: str) -> None:
-    refuse_missing(training, label)
+    base.refuse_missing(training, label)
     if training.without_intercept.shape[1] == 0:
         raise ModelError(
             f"{label}: at least one predictor is needed; for the model without any "

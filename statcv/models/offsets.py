@@ -14,7 +14,7 @@ from statcv.models.batched.fits import FittedFolds, FoldFits, only_fit
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.predictions import by_linear_predictor
 from statcv.models.likelihood import Gaussian, LogLinear
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import Floats, Numbers
 
 WHOLE = Folds.leaving_out([[]])  # a fit to all records
 
@@ -25,24 +25,15 @@ def total(records: TrainingSet) -> Floats:
     return np.asarray(made if records.offset is None else made + records.offset)
 
 
-def others(records: TrainingSet) -> Floats:
+def others(records: TrainingSet) -> Numbers:
     """Return the columns other than offsets."""
     return np.setdiff1d(np.arange(records.X.shape[1]), records.offsets)
 
 
 def without_offsets(records: TrainingSet, start: float) -> TrainingSet:
     """Return records whose offset, and ``start``, is not in the matrix."""
-    free, place, centre = others(records), records.intercept, records.centre
-    return replace(
-        records,
-        X=np.ascontiguousarray(records.X[:, free]),
-        names=tuple(records.names[j] for j in free),
-        intercept=None if place is None else int(np.searchsorted(free, place)),
-        centre=None if centre is None else centre[free],
-        factors=None,
-        offsets=(),
-        offset=total(records) + start,
-    )
+    inner = records.of_columns(others(records))
+    return replace(inner, offsets=(), offset=total(records) + start)
 
 
 def with_offsets(beta: Floats, records: TrainingSet, start: float) -> Floats:
@@ -83,8 +74,7 @@ def apart(model: Any, records: TrainingSet) -> tuple[TrainingSet, float]:
 def _log_rate(records: TrainingSet) -> float:
     """Return the logarithm of the mean rate of counts; 0 if there are none."""
     offset, y = total(records), records.y
-    weights = np.ones(len(offset)) if records.weights is None else records.weights
-    top = float(offset.max(initial=-np.inf))
+    weights, top = records.each_weight, float(offset.max(initial=-np.inf))
     events = float(weights @ (y if y.ndim == 1 else y.mean(axis=0)))
     if not events > 0:
         return 0.0

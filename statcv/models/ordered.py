@@ -8,15 +8,8 @@ from functools import partial
 import numpy as np
 
 from statcv.errors import ModelError
-from statcv.models.base import (
-    Capabilities,
-    PlainFit,
-    TrainingSet,
-    check_strength,
-    means_at,
-    refuse_kind,
-    refuse_missing,
-)
+from statcv.models import base
+from statcv.models.base import Capabilities, PlainFit, TrainingSet
 from statcv.models.batched.cumulative import fit_cumulative
 from statcv.models.batched.fits import FittedFolds, FoldFits, only_fit
 from statcv.models.batched.folds import Folds
@@ -61,7 +54,7 @@ class ProportionalOdds(Constructed):
 
     def __post_init__(self) -> None:
         if self.C is not None:
-            check_strength(self.C)
+            base.check_strength(self.C)
 
     @property
     def label(self) -> str:
@@ -91,7 +84,7 @@ class ProportionalOdds(Constructed):
                 "proportional odds need three or more ordered classes, and there are "
                 "two; model='logit' is the same model for these."
             )
-        refuse_kind("proportional-odds regression", kind, ("multiclass",))
+        base.refuse_kind("proportional-odds regression", kind, ("multiclass",))
 
     def ridge(self, training: TrainingSet) -> Floats:
         """Return the strength of the penalty on each column, shape (p,)."""
@@ -104,14 +97,14 @@ class ProportionalOdds(Constructed):
         assert fitted is not None and fitted.linear is not None
         found = np.asarray(fitted.coefficients)[0].tolist()
         predict = partial(
-            means_at, CumulativeLogit().mean, fitted.linear.coefficients[0]
+            base.means_at, CumulativeLogit().mean, fitted.linear.coefficients[0]
         )
         return only_fit(fitted, predict, found)
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
         self.check(records.kind)
-        refuse_missing(records, "proportional-odds regression")
+        base.refuse_missing(records, "proportional-odds regression")
         if folds.matrices is not None:
             return None
         (n, p), place, classes = records.X.shape, records.intercept, records.n_classes
@@ -122,10 +115,8 @@ class ProportionalOdds(Constructed):
             )
         others, ridge = np.delete(np.arange(p), place), self.ridge(records)
         X, fits = records.X[:, others], FoldFits.empty(len(folds), classes - 1 + p)
-        given = np.ones(n) if records.weights is None else records.weights.astype(float)
         for block in folds.blocks(n, p, each=(n + p + classes) * (p + classes)):
-            weights, some = np.tile(given, (len(block), 1)), block.fits
-            block.multiply(weights)
+            some, weights = block.fits, folds.weights_in(records, block.fits)
             y = records.y if block.outcome is None else records.y[block.outcome]
             y = np.broadcast_to(y.astype(np.intp), weights.shape)
             made = fit_cumulative(X, y, weights, classes, ridge[others])

@@ -72,7 +72,7 @@ def fold_variances(records: TrainingSet, folds: Folds, constant: float = 1.0) ->
             own = folds.weights_in(records, some)
             made[some] = variances(folds.matrices.matrices(some), own)
         return made
-    weights = np.ones(n) if records.weights is None else records.weights
+    weights = records.each_weight
     whole = variances(records.X, weights)
     # in centred columns the mean square minus the squared mean loses few digits
     Z = records.X - weights @ records.X / weights.sum()

@@ -13,32 +13,12 @@ from numpy.typing import NDArray
 from statcv.arguments import described, is_number
 from statcv.errors import ArgumentError, ArgumentTypeError, ModelError, suggestion
 from statcv.metrics import Metric, round_significant
-from statcv.models.base import (
-    Capabilities,
-    Fit,
-    Model,
-    TrainingSet,
-    WrappedFit,
-    decisions_of,
-)
+from statcv.models import base
+from statcv.models.base import Capabilities, Fit, Model, TrainingSet, WrappedFit
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.fits import FittedFolds, fit_all_folds
 from statcv.models.batched.folds import Folds
 from statcv.numeric.arrays import Bools, Floats, Numbers
-
-__all__ = [
-    "NAME",
-    "RULES",
-    "Thresholded",
-    "ThresholdedFit",
-    "best_thresholds",
-    "deciding",
-    "refuse_beyond",
-    "threshold_in",
-    "threshold_used",
-    "training_times",
-    "with_threshold",
-]
 
 
 @dataclass(frozen=True)
@@ -99,7 +79,7 @@ def threshold_in(fit: Fit, X: Floats) -> float | Floats | None:
     found = (fit.chosen or {}).get(NAME)
     if found is not None:
         return float(found)
-    decided = decisions_of(fit, X)
+    decided = base.decisions_of(fit, X)
     return None if decided is None else deciding(decided)
 
 
@@ -321,11 +301,9 @@ class Thresholded:
         return replace(fitted, chosen={**(fitted.chosen or {}), NAME: found})
 
     def _chosen(self, fit: Fit, training: TrainingSet) -> ThresholdedFit:
-        y, weights = training.y, training.weights
-        counts = np.ones(len(y)) if weights is None else weights
         predicted = np.asarray(fit.predict(training.X), dtype=float)
-        rule = RULES[self.rule]
-        found = best_thresholds(rule, y[None], predicted[None], counts[None])
+        given = training.y[None], predicted[None], training.each_weight[None]
+        found = best_thresholds(RULES[self.rule], *given)
         return ThresholdedFit(fit, float(found[0]))
 
 

@@ -8,9 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv.formula import TrainingSets, make_design
-from statcv.formula.by_fold.learning import transforms
-from statcv.formula.language.scope import namespace
-from statcv.formula.language.terms import by_row
 
 N = 50
 
@@ -196,24 +193,3 @@ def test_the_matrix_of_all_records_is_that_of_patsy():
     np.testing.assert_allclose(design.matrix, expected[names], rtol=1e-9, atol=1e-11)
     new, _ = design.new_matrix(data.iloc[:5])
     np.testing.assert_allclose(new, design.matrix[:5], rtol=1e-9, atol=1e-11)
-
-
-@pytest.mark.parametrize(
-    ("python", "known"),
-    [
-        ("np.log(a)", True),
-        ("I(a**2 + b > 3)", True),
-        ("bs(center(a), df=4)", True),
-        ("bs(a, knots=(-1, 1))", True),
-        ("C(g, Sum)", True),
-        ("Q('odd name')", True),
-        ("a - a.mean()", False),
-        ("I(center(a) - a.mean())", False),
-        ("shifted(a)", False),
-        ("np.where(a > 0, 1, 0)", False),
-        ("lowest(a)", False),
-        ("a[::-1]", False),
-    ],
-)
-def test_only_expressions_of_known_parts_are_taken_to_be_by_row(python, known):
-    assert by_row(python, namespace(SCOPE), transforms()) is known

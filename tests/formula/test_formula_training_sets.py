@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from statcv.formula.by_fold.training_sets import Ordered, TrainingSets
+from statcv.formula.by_fold.training_sets import TrainingSets
 
 
 def sets_of(times):
@@ -34,14 +34,14 @@ def test_order_statistics_are_those_of_each_training_set(case):
     ]
     np.testing.assert_array_equal(sets.counts(np.arange(len(times))), times)
     np.testing.assert_array_equal(sets.sizes, times.sum(axis=1))
-    every, distinct = Ordered.of(x, sets), Ordered.distinct(x, sets)
-    np.testing.assert_array_equal(every.least, [one.min() for one in values])
-    np.testing.assert_array_equal(every.greatest, [one.max() for one in values])
-    for share in (0, 0.25, 1 / 3, 0.5, 0.9, 1):
-        expected = [np.percentile(one, 100 * share) for one in values]
-        np.testing.assert_allclose(every.quantile(share), expected, atol=1e-14)
-        expected = [np.percentile(np.unique(one), 100 * share) for one in values]
-        np.testing.assert_allclose(distinct.quantile(share), expected, atol=1e-14)
+    shares = [0, 0.25, 1 / 3, 0.5, 0.9, 1]
+    for distinct in (False, True):
+        expected = [
+            np.percentile(np.unique(one) if distinct else one, np.multiply(100, shares))
+            for one in values
+        ]
+        found = sets.quantiles(x, shares, distinct)
+        np.testing.assert_allclose(found, expected, atol=1e-14)
 
 
 @pytest.mark.parametrize("outlier", [0.0, 1e3, 1e6])

@@ -135,12 +135,6 @@ class Line:
     slope: Floats | float
     shift: Floats | float
 
-    def rising(self) -> Line:
-        """Return the line, or raise NotKnownError if it falls in some training set."""
-        if not np.all(np.asarray(self.slope) > 0):
-            raise NotKnownError
-        return self
-
     def back(self, values: Any, fits: int) -> Floats:
         """Return the x of values of the column, shape (fits, k)."""
         given = np.atleast_1d(np.asarray(values, dtype=float))[None]
@@ -185,7 +179,6 @@ class Learner:
         self.functions, self.transforms = functions, transforms
         self.sources: list[ColumnSource] = []
         self._known: dict[Any, int] = {}
-        self._left: dict[Any, float] = {}
 
     def again(self, sets: TrainingSets) -> Learner:
         """Return a learner for other training sets, with what all of them share."""
@@ -193,7 +186,6 @@ class Learner:
         made.sources = list(self.sources)
         shared = [source.state is None for source in self.sources]
         made._known = {key: i for key, i in self._known.items() if shared[i]}
-        made._left = dict(self._left)
         return made
 
     # ---- from code to columns ----
@@ -222,7 +214,7 @@ class Learner:
         if not learns(node, self.functions):
             return self._fixed(node)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            return [times(one, {ONE: -1.0}) for one in self._columns(node.operand)]
+            return negative(self._columns(node.operand))
         if isinstance(node, ast.BinOp):
             return self._operation(node)
         if isinstance(node, ast.Call):
@@ -386,8 +378,6 @@ class Learner:
         They are orthonormal on all records, with leading coefficients above 0.
         """
         keys = [("orthogonal", line.monomial, j) for j in range(1, degree + 1)]
-        if keys[-1] in self._left:
-            return [((self._known[key], 0),) for key in keys]
         n, made = self.sets.n, list[Monomial]()
         apart = line.x - line.x.mean()
         size = float(np.sqrt(apart @ apart))
@@ -396,19 +386,14 @@ class Learner:
         z = apart / size * np.sqrt(n)
         before, now, left = np.zeros(n), np.full(n, 1 / np.sqrt(n)), 1.0
         for key in keys:
-            if key in self._left:
-                left = self._left[key]
-                after = self.sources[self._known[key]].values[:, 0]
-            else:
-                after = z * now
-                whole = after @ after
-                for other in (now, before, now, before):
-                    after = after - (after @ other) * other
-                left *= float(after @ after / whole)  # share of a sum of squares
-                if not left > LOST:
-                    raise NotKnownError
-                after = after / np.sqrt(after @ after)
-                self._left[key] = left
+            after = z * now
+            whole = after @ after
+            for other in (now, before, now, before):
+                after = after - (after @ other) * other
+            left *= float(after @ after / whole)  # share of a sum of squares
+            if not left > LOST:
+                raise NotKnownError
+            after = after / np.sqrt(after @ after)
             made.append(((self.add(after[:, None], key), 0),))
             before, now = now, after
         return made

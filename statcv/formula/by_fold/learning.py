@@ -11,26 +11,13 @@ import numpy as np
 import patsy
 from patsy.mgcv_cubic_splines import _get_free_crs_dmatrix
 
-from statcv.formula.by_fold.expressions import (
-    ONE,
-    Column,
-    Columns,
-    Learner,
-    Line,
-    NotKnownError,
-    plus,
-    times,
-)
-from statcv.formula.by_fold.training_sets import Ordered
+from statcv.formula.by_fold import expressions
+from statcv.formula.by_fold.expressions import ONE, Column, Columns, Learner, Line
 from statcv.formula.language.functions import Bs, Clr, Poly, Standardize, b_splines
 from statcv.numeric.arrays import Floats
 
 # least spread of a training set, relative to that of all records, that keeps the digits
 SPREAD = 1e-6
-
-
-def _center(learner: Learner, x: Any) -> Columns:
-    return _standardize(learner, x, rescale=False)
 
 
 def _standardize(
@@ -45,8 +32,8 @@ def _standardize(
         else:
             column, mean, spread = _moments_of(learner, line, ddof)
         if center:
-            column = plus(column, {ONE: -mean})
-        made.append(times(column, {ONE: 1 / spread}) if rescale else column)
+            column = expressions.plus(column, {ONE: -mean})
+        made.append(expressions.times(column, {ONE: 1 / spread}) if rescale else column)
     return made
 
 
@@ -59,7 +46,7 @@ def _moments_of(
     phi = learner.sources[monomial[0][0]].values[:, 0]
     root = learner.sets.roots(np.column_stack([np.full(n, 1 / np.sqrt(n)), phi]))
     if not (root[:, 1, 1] > SPREAD).all():
-        raise NotKnownError
+        raise expressions.NotKnownError
     center = line.x.mean()
     slope = line.slope * (phi @ (line.x - center))
     shift = line.shift + line.slope * center
@@ -72,14 +59,14 @@ def _poly(learner: Learner, x: Any, degree: int = 1) -> Columns:
     (column,) = _data(x)
     line = learner.line(column)
     if line is None or type(degree) is not int or degree < 1:
-        raise NotKnownError
+        raise expressions.NotKnownError
     n = learner.sets.n
     monomials = [ONE, *learner.orthogonal(line, degree)]
     phi = [np.full(n, 1 / np.sqrt(n))]
     phi += [learner.sources[one[0][0]].values[:, 0] for one in monomials[1:]]
     root = learner.sets.roots(np.column_stack(phi))
     if not (np.einsum("mii->mi", root) > SPREAD).all():
-        raise NotKnownError
+        raise expressions.NotKnownError
     mixed = np.linalg.inv(root).transpose(0, 2, 1)
     sign = np.sign(line.slope)
     made: Columns = []
@@ -105,10 +92,9 @@ def _bs(
     line = _rising(learner, x)
     order = degree + 1
     if type(degree) is not int or degree < 0 or (df is None) == (knots is None):
-        raise NotKnownError
-    values = Ordered.of(line.x, learner.sets)
+        raise expressions.NotKnownError
     given = df - order + (not include_intercept) if knots is None else np.sort(knots)
-    placed = _knots(line, values, given, lower_bound, upper_bound)
+    placed = _knots(learner, line, given, lower_bound, upper_bound)
     ends = [placed[:, [0]]] * degree, [placed[:, [-1]]] * degree
     states = np.hstack([*ends[0], placed, *ends[1]])
     number = learner.by_state(
@@ -132,17 +118,16 @@ def _cubic(
     cyclic: bool,
 ) -> Columns:
     if (df is None) == (knots is None) or constraints not in (None, "center"):
-        raise NotKnownError
+        raise expressions.NotKnownError
     line, bound = _rising(learner, x), constraints is not None
     if knots is None:
         within = lower_bound is not None or upper_bound is not None
         if within or df < (1 if cyclic or bound else 2):
-            raise NotKnownError
-    values = Ordered.distinct(line.x, learner.sets)
+            raise expressions.NotKnownError
     given = df - 2 + bound + cyclic if knots is None else np.unique(knots)
-    states = _knots(line, values, given, lower_bound, upper_bound)
+    states = _knots(learner, line, given, lower_bound, upper_bound, distinct=True)
     if states.shape[1] < 3 or not (np.diff(states, axis=1) > 0).all():
-        raise NotKnownError
+        raise expressions.NotKnownError
     number = learner.by_state(
         states,
         lambda knots: _get_free_crs_dmatrix(line.x, knots, cyclic),
@@ -154,10 +139,10 @@ def _cubic(
 
 def _te(learner: Learner, *given: Any, constraints: Any = None) -> Columns:
     if constraints not in (None, "center") or not given:
-        raise NotKnownError
+        raise expressions.NotKnownError
     made = _data(given[0])
     for one in given[1:]:
-        made = [times(a, b) for a, b in product(made, _data(one))]
+        made = [expressions.times(a, b) for a, b in product(made, _data(one))]
     return made if constraints is None else _centred(learner, made)
 
 
@@ -182,7 +167,7 @@ def _centred(learner: Learner, columns: Columns) -> Columns:
         own: Column = {}
         for i, column in enumerate(columns):
             share = (i == j) - rate * v[:, i] * v[:, j]
-            own = plus(own, times(column, {ONE: share}))
+            own = expressions.plus(own, expressions.times(column, {ONE: share}))
         made.append(own)
     return made
 
@@ -195,7 +180,7 @@ def _clr(
     for (column,) in map(_data, parts):
         line = learner.line(column)
         if line is None or isinstance(line.slope, np.ndarray):
-            raise NotKnownError
+            raise expressions.NotKnownError
         values.append(learner.values(column, every)[0])
     present = np.column_stack(values) > 0
     share = 1.0 if prevalence is None else prevalence
@@ -205,7 +190,7 @@ def _clr(
     if prevalence is None:
         chosen[:] = True
     if chosen.sum(axis=1).min() < 2:
-        raise NotKnownError
+        raise expressions.NotKnownError
 
     def evaluate(state: Floats) -> Floats:
         learnt = Clr()
@@ -220,43 +205,60 @@ def _clr(
 
 def _data(given: Any) -> Columns:
     if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
-        raise NotKnownError
+        raise expressions.NotKnownError
     return given
 
 
 def _rising(learner: Learner, x: Any) -> Line:
+    """Return the line that a column is, if it falls in no training set."""
     (column,) = _data(x)
     line = learner.line(column)
-    if line is None:
-        raise NotKnownError
-    return line.rising()
+    if line is None or not np.all(np.asarray(line.slope) > 0):
+        raise expressions.NotKnownError
+    return line
 
 
 def _columns_of(number: int, columns: range) -> Columns:
     return [{((number, j),): 1.0} for j in columns]
 
 
-def _knots(line: Line, ordered: Ordered, inner: Any, lower: Any, upper: Any) -> Floats:
+def _knots(
+    learner: Learner,
+    line: Line,
+    inner: Any,
+    lower: Any,
+    upper: Any,
+    distinct: bool = False,
+) -> Floats:
     """Return the knots of each training set, the outermost at the bounds.
 
-    The inner ones are given, or so many quantiles.
+    Parameters
+    ----------
+    learner : Learner
+    line : Line
+    inner : numpy.ndarray or int
+        The inner knots, or how many of them are quantiles.
+    lower, upper : float or None
+        The bounds; by default the smallest and the largest value.
+    distinct : bool, default False
+        Whether quantiles are those of distinct values.
     """
-    fits = len(ordered.sizes)
-    low, high = (
-        end if given is None else line.back(given, fits)[:, 0]
-        for given, end in ((lower, ordered.least), (upper, ordered.greatest))
+    given, fits = isinstance(inner, np.ndarray), learner.sets.fits
+    if not given and inner < 0:
+        raise expressions.NotKnownError
+    shares = np.linspace(0, 1, 2 if given else inner + 2).tolist()
+    low, *placed, high = learner.sets.quantiles(line.x, shares, distinct).T
+    if lower is not None:
+        low = line.back(lower, fits)[:, 0]
+    if upper is not None:
+        high = line.back(upper, fits)[:, 0]
+    made = np.column_stack(
+        [low, *(line.back(inner, fits).T if given else placed), high]
     )
-    if isinstance(inner, np.ndarray):
-        placed = line.back(inner, fits)
-    elif inner < 0:
-        raise NotKnownError
-    else:
-        shares = np.linspace(0, 1, inner + 2)[1:-1].tolist()
-        placed = np.reshape([ordered.quantile(one) for one in shares], (inner, fits)).T
-    inside = (placed >= low[:, None]) & (placed <= high[:, None])
+    inside = (made >= made[:, :1]) & (made <= made[:, -1:])
     if not (inside.all() and (low < high).all()):
-        raise NotKnownError
-    return np.column_stack([low, placed, high])
+        raise expressions.NotKnownError
+    return made
 
 
 @cache
@@ -267,7 +269,7 @@ def transforms() -> Mapping[Any, Callable[..., Columns]]:
         Poly: _poly,
         Bs: _bs,
         Clr: _clr,
-        patsy.center.__patsy_stateful_transform__: _center,
+        patsy.center.__patsy_stateful_transform__: partial(_standardize, rescale=False),
         patsy.cr.__patsy_stateful_transform__: partial(_cubic, cyclic=False),
         patsy.cc.__patsy_stateful_transform__: partial(_cubic, cyclic=True),
         patsy.te.__patsy_stateful_transform__: _te,

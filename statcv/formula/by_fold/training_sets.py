@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,94 +129,43 @@ class TrainingSets:
                 root[fit] = (R * np.where(R.diagonal() < 0, -1.0, 1.0)[:, None]).T
         return root
 
+    def quantiles(
+        self, x: Floats, shares: Sequence[float], distinct: bool = False
+    ) -> Floats:
+        """Return quantiles in each training set, as ``numpy.percentile`` does.
 
-# ---- order statistics ----
+        Parameters
+        ----------
+        x : numpy.ndarray, shape (n,)
+            A number for each record.
+        shares : sequence of float
+            From 0, for the smallest number, to 1.
+        distinct : bool, default False
+            Whether equal numbers of a training set count once.
 
+        Returns
+        -------
+        numpy.ndarray, shape (fits, shares)
 
-@dataclass(frozen=True, eq=False)
-class Ordered:
-    """Values in rising order, and how often each training set has them.
-
-    Attributes
-    ----------
-    values : numpy.ndarray, shape (k,)
-    sizes : numpy.ndarray of int, shape (fits,)
-        The number of values of each training set.
-    owner, place, times : numpy.ndarray of int, shape (changes,)
-        How often a training set has a value, for every value that it does not have
-        exactly once, in the order of training sets and values.
-    """
-
-    values: Floats
-    sizes: Integers
-    owner: Integers
-    place: Integers
-    times: Integers
-
-    @classmethod
-    def of(cls, x: Floats, sets: TrainingSets) -> Ordered:
-        """Sort the values of all records."""
-        order = np.argsort(x, kind="stable")
-        place = np.empty(len(x), dtype=np.int64)
-        place[order] = np.arange(len(x))
-        place = place[sets.row]
-        change = np.lexsort((place, sets.owner))
-        changes = sets.owner[change], place[change], sets.times[change]
-        return cls(x[order], sets.sizes, *changes)
-
-    @classmethod
-    def distinct(cls, x: Floats, sets: TrainingSets) -> Ordered:
-        """Sort the distinct values of all records.
-
-        A training set has a value once if it has any of its records.
+        Examples
+        --------
+        >>> sets = TrainingSets(3, 2, np.array([1]), np.array([0]), np.array([0]))
+        >>> sets.quantiles(np.array([5.0, 7.0, 8.0]), [0, 0.5])
+        array([[5. , 7. ],
+               [7. , 7.5]])
         """
-        values, place, counts = np.unique(x, return_inverse=True, return_counts=True)
-        place = place.astype(np.int64)
-        cell = sets.owner * len(values) + place[sets.row]
-        cells, which = np.unique(cell, return_inverse=True)
-        left = counts[cells % len(values)] - np.bincount(
-            which, 1.0 - sets.times, len(cells)
-        )
-        gone = cells[left < 0.5]
-        owner = gone // len(values)
-        sizes = len(values) - np.bincount(owner, minlength=sets.fits)
-        none = np.zeros(len(gone), dtype=np.int64)
-        return cls(values, sizes, owner, gone % len(values), none)
-
-    def at(self, number: Integers) -> Floats:
-        """Return from each training set the value with a number from 0, (fits,)."""
-        if not len(self.owner):
-            return np.asarray(self.values[number])
-        owner, place, times = self.owner, self.place, self.times
-        away = np.cumsum(1 - times) - (1 - times)
-        starts = np.searchsorted(owner, owner)
-        before = place - (away - away[starts])  # values of the training set below
-        step = max(int(self.sizes.max()), len(self.values)) + 2
-        fits = np.arange(len(self.sizes))
-        keys = owner * step + before
-        last = np.searchsorted(keys, fits * step + number, side="right") - 1
-        known = (last >= 0) & (owner[last] == fits)
-        beyond = number - before[last] - times[last]
-        found = np.where(beyond < 0, place[last], place[last] + 1 + beyond)
-        return np.asarray(self.values[np.where(known, found, number)])
-
-    @property
-    def least(self) -> Floats:
-        """The smallest value of each training set, shape (fits,)."""
-        return self.at(np.zeros(len(self.sizes), dtype=np.int64))
-
-    @property
-    def greatest(self) -> Floats:
-        """The largest value of each training set, shape (fits,)."""
-        return self.at(self.sizes - 1)
-
-    def quantile(self, share: float) -> Floats:
-        """Return a quantile of each training set, as ``numpy.percentile`` does."""
-        position = share * 100 / 100 * (self.sizes - 1)
-        below = np.floor(position).astype(np.int64)
-        low = self.at(below)
-        high = self.at(np.minimum(below + 1, self.sizes - 1))
-        part = position - below
+        values, place, whole = np.unique(x, return_inverse=True, return_counts=True)
+        low, high, part = np.empty((3, self.fits, len(shares)))
+        share, place, more = np.asarray(shares), place[self.row], self.times - 1.0
+        for fit, (start, stop) in enumerate(pairwise(self.starts.tolist())):
+            some = slice(start, stop)
+            times = whole + np.bincount(place[some], more[some], len(whole))
+            ends = (times > 0.5 if distinct else times).cumsum()
+            position = share * 100 / 100 * (ends[-1] - 1)
+            below = np.floor(position)
+            numbers = np.concatenate([below, np.minimum(below + 1, ends[-1] - 1)])
+            found = values[ends.searchsorted(numbers, side="right")]
+            low[fit], high[fit] = found.reshape(2, -1)
+            part[fit] = position - below
         apart = high - low
-        up = low + apart * part
-        return np.asarray(np.where(part >= 0.5, high - apart * (1 - part), up))
+        return np.where(part >= 0.5, high - apart * (1 - part), low + apart * part)

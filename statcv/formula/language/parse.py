@@ -11,7 +11,8 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import import_module
@@ -23,13 +24,8 @@ import patsy
 import patsy.parse_formula
 
 from statcv.errors import FormulaError
+from statcv.formula.language import limits
 from statcv.formula.language.expansion import DOT, Expansion, Term, expand, mentioned
-from statcv.formula.language.limits import (
-    MAX_INTERACTIONS,
-    check_cost,
-    check_count,
-    check_length,
-)
 from statcv.formula.language.quoting import quoted, without_signs_of_r
 from statcv.formula.language.reader import resolve
 from statcv.formula.language.scope import Factor, column_factor
@@ -143,7 +139,7 @@ def parse_formula(
         kind = type(text).__name__
         raise FormulaError(f"the formula must be text, 'y ~ x1 + x2', not {kind}.")
     text = text.replace("\n", " ").strip()
-    check_length(text, columns)
+    limits.check_length(text, columns)
     left, right = sides(without_signs_of_r(text))
     if left.type in _ARITHMETIC and left.args[-1].type != "ONE":  # R computes there
         computed = written_sides(without_signs_of_r(text))[0]
@@ -160,7 +156,9 @@ def parse_formula(
     terms, intercept = found.ordered, found.intercept is not False
     _refuse_part_of_another(terms)
     several = [term for term in terms if len(term) > 1]
-    check_count(len(several), MAX_INTERACTIONS + 2 * len(dot), "interactions")
+    limits.check_count(
+        len(several), limits.MAX_INTERACTIONS + 2 * len(dot), "interactions"
+    )
     if not (intercept or terms):
         raise FormulaError(f"the formula {text!r} leaves no column to fit.")
     codes = dict.fromkeys(chain.from_iterable(terms))
@@ -170,7 +168,7 @@ def parse_formula(
     read, more_functions = resolve(asked, known, scope)
     for term in several:
         if any("(" in code for code in term):  # the columns of a product of bases
-            check_cost(ast.parse(f"[{', '.join(term)}]"), ":".join(term))
+            limits.check_cost(ast.parse(f"[{', '.join(term)}]"), ":".join(term))
     renamed = "Q" in known
     of_dot = {c: column_factor(c, dot[c], renamed) for c in codes if c in dot}
     factors = {**left_factors, **of_dot, **read}
@@ -285,21 +283,24 @@ def _single_outcome(left: Expansion, text: str) -> str:
     return terms[0][0]
 
 
+def _tokens(text: str) -> Iterator[tokenize.TokenInfo]:
+    """Yield the tokens up to the first error."""
+    # the parser reports what is unclosed, and where
+    with suppress(tokenize.TokenError, SyntaxError):
+        yield from tokenize.generate_tokens(io.StringIO(text).readline)
+
+
 def mark_dots(text: str) -> str:
     """Mark each ``.`` that stands alone, not the ones of ``np.log`` or ``.5``."""
-    marked = list(text)
-    before = None
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            after_noun = before is not None and (
-                before.type in (tokenize.NAME, tokenize.NUMBER, tokenize.STRING)
-                or before.string in _CLOSING
-            )
-            if token.string == "." and not after_noun:
-                marked[token.start[1]] = DOT
-            before = token
-    except (tokenize.TokenError, SyntaxError):
-        pass  # the parser reports what is unclosed, and where
+    marked, before = list(text), None
+    for token in _tokens(text):
+        after_noun = before is not None and (
+            before.type in (tokenize.NAME, tokenize.NUMBER, tokenize.STRING)
+            or before.string in _CLOSING
+        )
+        if token.string == "." and not after_noun:
+            marked[token.start[1]] = DOT
+        before = token
     return "".join(marked)
 
 
@@ -313,14 +314,11 @@ def written_sides(text: str) -> tuple[str, str]:
 def top_level(text: str, operators: Collection[str]) -> list[int]:
     """Return the positions of operators outside brackets and strings."""
     depth, places = 0, []
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.string in _OPENING:
-                depth += 1
-            elif token.string in _CLOSING:
-                depth -= 1
-            elif depth == 0 and token.string in operators:
-                places.append(token.start[1])
-    except (tokenize.TokenError, SyntaxError):
-        pass  # the parser reports what is unclosed, and where
+    for token in _tokens(text):
+        if token.string in _OPENING:
+            depth += 1
+        elif token.string in _CLOSING:
+            depth -= 1
+        elif depth == 0 and token.string in operators:
+            places.append(token.start[1])
     return places

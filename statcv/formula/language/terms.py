@@ -9,8 +9,7 @@ numeric columns is computed here, without patsy.
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -19,19 +18,12 @@ import numpy as np
 import pandas as pd
 import patsy
 
-from statcv.formula.by_fold.expressions import parsed
-from statcv.formula.by_fold.learning import transforms
 from statcv.formula.by_fold.learnt import Learnt, PreparedTerms
 from statcv.formula.by_fold.training_sets import TrainingSets
 from statcv.formula.frame import is_number
+from statcv.formula.language import scope
 from statcv.formula.language.parse import Formula
 from statcv.formula.language.permitted import check_rowwise, values_of
-from statcv.formula.language.scope import (
-    KeepMissing,
-    PatsyFactor,
-    evaluating,
-    namespace,
-)
 from statcv.numeric.arrays import Floats, Numbers
 
 Levels = tuple[Numbers, tuple[Any, ...]]  # codes of the rows, and labels
@@ -90,15 +82,15 @@ class Terms:
     @cached_property
     def whole(self) -> Any:
         """Patsy's description of the design, with what is learnt on the whole frame."""
-        environment = patsy.EvalEnvironment([namespace(self.formula.functions)])
+        environment = patsy.EvalEnvironment([scope.namespace(self.formula.functions)])
         factors = self.formula.factors
         terms = [
-            patsy.Term([PatsyFactor(factors[code], "term") for code in term])
+            patsy.Term([scope.PatsyFactor(factors[code], "term") for code in term])
             for term in self.formula.terms
         ]
-        with evaluating("the formula"):
+        with scope.evaluating("the formula"):
             (info,) = patsy.design_matrix_builders(
-                [terms], lambda: iter([self.frame]), environment, KeepMissing()
+                [terms], lambda: iter([self.frame]), environment, scope.KeepMissing()
             )
         return info
 
@@ -123,7 +115,7 @@ class Terms:
         if self.is_plain:
             return tuple(":".join(term) or "Intercept" for term in self.formula.terms)
         patsys = [self.whole.column_names[j] for j in self._order]
-        return tuple(map(self._labelled, patsys, self._origins))
+        return tuple(map(self._labelled, patsys, self.origins))
 
     def _labelled(self, name: str, term: tuple[str, ...]) -> str:
         """Replace the number of a part of a whole by its label."""
@@ -146,19 +138,15 @@ class Terms:
         return [j for term in self.formula.terms for j in self._places[term]]
 
     @cached_property
-    def _origins(self) -> list[tuple[str, ...]]:
-        """The term of each column of the matrix."""
+    def origins(self) -> list[tuple[str, ...]]:
+        """The factors of the term of each column of the matrix."""
         if self.is_plain:
             return list(self.formula.terms)
         return [term for term in self.formula.terms for _ in self._places[term]]
 
-    def term_of(self, j: int) -> tuple[str, ...]:
-        """Return the factors of the term of column ``j`` of the matrix."""
-        return self._origins[j]
-
     def columns_of(self, j: int) -> tuple[str, ...]:
         """Return the columns of the data that column ``j`` of the matrix uses."""
-        return self._columns_in(self._origins[j])
+        return self._columns_in(self.origins[j])
 
     def _columns_in(self, codes: Iterable[str]) -> tuple[str, ...]:
         columns = [self.formula.factors[code].columns for code in codes]
@@ -211,13 +199,13 @@ class Terms:
         """
         if self.is_plain:
             return multiplied(self.formula, frame, len(frame))
-        info, keep = learnt or self.whole, KeepMissing()
-        with evaluating("the formula"):
+        info, keep = learnt or self.whole, scope.KeepMissing()
+        with scope.evaluating("the formula"):
             built = patsy.build_design_matrices([info], frame, keep)[0]
         matrix = np.asarray(built, dtype=float)[:, self._order]
         for factor, absent in zip(info.factor_infos, keep.missing, strict=True):
             if absent.any():
-                using = np.array([factor.code in term for term in self._origins])
+                using = np.array([factor.code in term for term in self.origins])
                 matrix[np.ix_(absent, using)] = np.nan
         return np.ascontiguousarray(matrix)
 
@@ -307,85 +295,11 @@ class Terms:
         """Check for terms that learn from the rows in a way that patsy does not see."""
         if self.is_plain:
             return
-        functions = namespace(self.formula.functions)
-        doubtful = [
-            code
-            for code, factor in self.formula.factors.items()
-            if factor.column is None
-            and not (factor.columns and by_row(factor.python, functions, transforms()))
-        ]
-        if not doubtful:
-            return
         for factor, info in self.whole.factor_infos.items():
             described = self.formula.factors[factor.code]
-            if factor.code in doubtful:
+            if described.column is None:
                 evaluate = partial(factor.eval, info.state)
                 check_rowwise(evaluate, self.frame, described.columns, factor.what)
-
-
-# ---- whether an expression computes each row from that row alone ----
-
-
-_ELEMENTWISE = (
-    *(ast.Expression, ast.Name, ast.Constant, ast.Load, ast.BinOp, ast.UnaryOp),
-    *(ast.Compare, ast.operator, ast.unaryop, ast.cmpop),
-)
-
-
-def by_row(
-    python: str, functions: Mapping[str, Any], transforms: Collection[Any]
-) -> bool:
-    """Return whether an expression is known to compute each row from that row alone.
-
-    Its parts are columns, operators, functions of NumPy and functions that learn.
-
-    Parameters
-    ----------
-    python : str
-        Code of the expression.
-    functions : mapping
-        What it may call.
-    transforms : collection
-        The classes of the functions that learn.
-    """
-    return _by_row(parsed(python), functions, transforms)
-
-
-def _by_row(
-    node: ast.AST, functions: Mapping[str, Any], transforms: Collection[Any]
-) -> bool:
-    if isinstance(node, ast.Call):
-        known, arguments = False, [*node.args, *(one.value for one in node.keywords)]
-        if isinstance(node.func, ast.Name):
-            found = functions.get(node.func.id)
-            transform = getattr(found, "__patsy_stateful_transform__", None)
-            known = transform in transforms or node.func.id in ("I", "Q", "C", "strata")
-            known = known or isinstance(found, np.ufunc)
-        elif isinstance(node.func, ast.Attribute):
-            module = node.func.value
-            known = (
-                isinstance(module, ast.Name)
-                and functions.get(module.id) is np
-                and isinstance(getattr(np, node.func.attr, None), np.ufunc)
-            )
-        return known and all(
-            _is_literal(one) or _by_row(one, functions, transforms) for one in arguments
-        )
-    if isinstance(node, ast.Name) and node.id in functions:
-        return True  # a contrast, such as Sum
-    if not isinstance(node, _ELEMENTWISE):
-        return False
-    return all(
-        _by_row(one, functions, transforms) for one in ast.iter_child_nodes(node)
-    )
-
-
-def _is_literal(node: ast.expr) -> bool:
-    try:
-        ast.literal_eval(node)
-    except ValueError:
-        return False
-    return True
 
 
 # ---- columns of numbers that are read as one array, and their products ----

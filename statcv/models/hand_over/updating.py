@@ -11,13 +11,8 @@ import numpy as np
 
 from statcv.arguments import is_number, one_of
 from statcv.errors import ModelError
-from statcv.models.base import (
-    Capabilities,
-    PlainFit,
-    TrainingSet,
-    refuse_kind,
-    refuse_missing,
-)
+from statcv.models import base
+from statcv.models.base import Capabilities, PlainFit, TrainingSet
 from statcv.models.batched.partial_likelihood import partial_likelihood
 from statcv.models.batched.separate import fit_alone
 from statcv.models.likelihood import Bernoulli, Gaussian, Likelihood
@@ -137,7 +132,7 @@ class Updating:
 
     def check(self, kind: str) -> None:
         """Raise ModelError for more than two classes."""
-        refuse_kind("updating", kind, (self.kind,) if self.kind else KINDS)
+        base.refuse_kind("updating", kind, (self.kind,) if self.kind else KINDS)
 
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
@@ -160,7 +155,7 @@ class Updating:
             If a column has no old coefficient, or there is no intercept.
         """
         self.check(training.kind)
-        refuse_missing(training, "updating")
+        base.refuse_missing(training, "updating")
         lacking = [name for name in training.names if name not in self.old]
         spare = [name for name in self.old if name not in training.names]
         if lacking or spare or training.intercept is None:
@@ -301,20 +296,15 @@ class Updates:
             basis=np.column_stack([np.eye(len(beta)), self.old])[None],
         )
 
-    @property
-    def _weights(self) -> Floats:
-        given = self.training.weights
-        return np.ones(len(self.training.y)) if given is None else given
-
     def _loss(self, fit: PlainFit) -> float:
         assert fit.coefficients is not None
         beta = np.array([*fit.coefficients.values()])
-        return loss_of(self.training, self.training.X @ beta, self._weights)
+        return loss_of(self.training, self.training.X @ beta, self.training.each_weight)
 
     @cached_property
     def _intercept(self) -> float:
         kind, y = self.training.kind, self.training.y
-        return intercept_beside(kind, y, self.linear, self._weights)
+        return intercept_beside(kind, y, self.linear, self.training.each_weight)
 
     @cached_property
     def _recalibrated(self) -> Floats:
@@ -343,7 +333,7 @@ class Updates:
 
         Effective degrees of freedom are those of le Cessie & van Houwelingen (1992).
         """
-        training, w = self.training, self._weights
+        training, w = self.training, self.training.each_weight
         if strength is None:
             each: Any = 1.0
             if training.kind == "survival":
@@ -372,19 +362,21 @@ class Updates:
         if training.kind == "survival":
             about, offset = X - X.mean(axis=0), linear - linear.mean()
             ridge = np.maximum(ridge, TINY)
-            given = training.y, True, self._weights, ridge
+            given = training.y, True, self.training.each_weight, ridge
             problem = partial_likelihood(about, *given, offset=offset)
             change = minimise(problem).beta
             hessian = problem.hessian(problem.linear(change))[0]
             made[some] = change[0]
         else:
-            own = replace(training, X=X, offset=linear, weights=self._weights)
+            own = replace(
+                training, X=X, offset=linear, weights=self.training.each_weight
+            )
             if training.kind == "continuous":
                 own = replace(own, y=training.y - linear, offset=None)
             made[some] = fit_alone(own, ridge).beta
             mean = mean_of(training.kind, linear + training.X @ made)
             each = mean * (1 - mean) if training.kind == "binary" else 1.0
-            hessian = (X.T * (self._weights * each)) @ X + np.diag(ridge)
+            hessian = (X.T * (self.training.each_weight * each)) @ X + np.diag(ridge)
         information = hessian - np.diag(ridge)
         df = np.trace(np.linalg.lstsq(hessian, information, rcond=None)[0])
         return made, float(df)
@@ -392,9 +384,7 @@ class Updates:
 
 def fitted_to(training: TrainingSet, some: Bools) -> tuple[Floats, bool]:
     """Return the fit by maximum likelihood to some columns, the intercept included."""
-    names = tuple(np.array(training.names, dtype=object)[some])
-    place = int(some[: training.intercept].sum())
-    own = replace(training, X=training.X[:, some], names=names, intercept=place)
+    own = training.of_columns(np.flatnonzero(some))
     return fitted_values(replace(own, centre=None))
 
 
@@ -435,17 +425,16 @@ class Stacking:
 
     def check(self, kind: str) -> None:
         """Raise ModelError for more than two classes."""
-        refuse_kind("stacking", kind, tuple(LIKELIHOODS))
+        base.refuse_kind("stacking", kind, tuple(LIKELIHOODS))
 
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
         from scipy.optimize import minimize
 
         self.check(training.kind)
-        refuse_missing(training, "stacking")
+        base.refuse_missing(training, "stacking")
         X, y, place = training.X, training.y, training.intercept
-        w = np.ones(len(y)) if training.weights is None else training.weights
-        count = X.shape[1]
+        w, count = training.each_weight, X.shape[1]
         least = [0.0 if j != place else -np.inf for j in range(count)]
         start = np.array([0.0 if j == place else 1 / (count - 1) for j in range(count)])
         if has_one_class(training):  # nothing can be learnt

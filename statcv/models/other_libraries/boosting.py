@@ -1,29 +1,25 @@
-"""Gradient boosted trees by XGBoost: its parameters, and early stopping."""
+"""Gradient boosted trees by XGBoost: its parameters, early stopping, and its fits."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from statcv.arguments import MAX_SEED, check_whole
-from statcv.errors import ModelError, suggestion
-from statcv.models.base import Capabilities, TrainingSet, refuse_no_predictors
+from statcv.errors import ModelError, needed, suggestion
+from statcv.models import base
+from statcv.models.base import Capabilities, TrainingSet
 from statcv.models.cox import ProportionalHazards
-from statcv.models.other_libraries.boosted_fit import (
-    AcceleratedTimes,
-    BoostedFit,
-    curves_of,
-    has_plain_trees,
-    plain_errors,
-    rows_of,
-    without_functions,
-    xgboost_module,
-)
-from statcv.numeric.arrays import Bools
-from statcv.numeric.survival import events_of, times_of
+from statcv.numeric.arrays import Bools, Floats
+from statcv.numeric.logistic import expit
+from statcv.numeric.survival import events_of, risk_of, times_of
+from statcv.tables import Printed
 from statcv.words import stored_rows
 
 ROUNDS = 100
@@ -35,6 +31,7 @@ MAX_ROUNDS = 1_000_000  # trees of one model
 PARAMETERS = stored_rows("statcv.models.other_libraries", "xgboost_parameters.txt")[1:]
 ELSEWHERE = {name: why for name, of, why in PARAMETERS if of == "none"}
 KNOWN = {name: of for name, of, _ in PARAMETERS if of != "none"}
+PLACE = re.compile(r"^\[[\d:]+\] \S+:\d+: ")  # when and where XGBoost gave up
 
 
 def check_parameters(parameters: Mapping[str, Any]) -> None:
@@ -140,6 +137,152 @@ def set_aside(training: TrainingSet, share: float) -> Bools:
     return aside
 
 
+# ---- a fit of boosted trees, and what is read from it ----
+
+
+@dataclass(frozen=True)
+class AcceleratedTimes:
+    """The risks that follow from the mean logarithm of the time.
+
+    Attributes
+    ----------
+    horizons : tuple of float
+    distribution : {"normal", "logistic", "extreme"}
+        Distribution of the logarithm about that.
+    scale : float
+    """
+
+    horizons: tuple[float, ...]
+    distribution: str
+    scale: float
+
+    def __call__(self, mean: Floats) -> Floats:
+        """Return minus the mean logarithm of the time, and risks: (m, 1 + horizons)."""
+        from scipy.special import ndtr
+
+        z = (np.log(np.asarray(self.horizons)) - mean[:, None]) / self.scale
+        if self.distribution == "normal":
+            risks = ndtr(z)
+        elif self.distribution == "logistic":
+            risks = expit(z)
+        else:  # the extreme value distribution, of which Weibull's is the exponential
+            risks = risk_of(z)
+        return np.column_stack([-mean, risks])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BoostedFit(Printed):
+    """A fitted booster.
+
+    Attributes
+    ----------
+    booster : xgboost.Booster
+    names : tuple of str
+        The columns of the design.
+    intercept : int or None
+        The column of the intercept, which it does not receive.
+    rounds : int
+        Number of its rounds by which it predicts.
+    missing : float
+        Value that stands for a missing one.
+    of_lines : bool
+        Whether it is a sum of linear functions rather than trees.
+    probabilities : bool
+    chosen : dict or None
+        The number of rounds, if early stopping chose it.
+    curves : dict or None
+        Training and held-out values after every round, by metric.
+    of_times : ProportionalHazards, AcceleratedTimes or None
+        What turns its scores into predictions of times to an event.
+    """
+
+    booster: Any
+    names: tuple[str, ...]
+    intercept: int | None
+    rounds: int
+    missing: float
+    of_lines: bool
+    probabilities: bool
+    chosen: dict[str, Any] | None
+    curves: dict[str, Floats] | None
+    converged: bool = True
+    separated: bool = False
+    linear: None = None
+    of_times: ProportionalHazards | AcceleratedTimes | None = None
+
+    @property
+    def coefficients(self) -> dict[str, float] | None:
+        """Coefficients of a linear booster for one outcome; None for trees."""
+        if not self.of_lines:
+            return None
+        learnt = json.loads(self.booster.get_dump(dump_format="json")[0])
+        if len(learnt["bias"]) > 1:
+            return None
+        names = [n for j, n in enumerate(self.names) if j != self.intercept]
+        values = dict(zip(names, learnt["weight"], strict=True))
+        return {"Intercept": learnt["bias"][0], **values}
+
+    def predict(self, X: Floats) -> Floats:
+        """Return probabilities, means, or scores; of times, scores and risks."""
+        if self.of_times is not None:
+            return self.of_times(self.scores(X, margin=True))
+        return self.scores(X)
+
+    def scores(self, X: Floats, margin: bool = False) -> Floats:
+        """Return what the booster predicts; its sum if ``margin``."""
+        X = base.without_column(X, self.intercept)
+        # a booster of lines predicts by all rounds, and from XGBoost's matrix only
+        if self.of_lines:
+            data = xgboost_module().DMatrix(X, missing=self.missing, nthread=1)
+            found = self.booster.predict(data, output_margin=margin)
+        else:
+            found = self.booster.inplace_predict(
+                X,
+                iteration_range=(0, self.rounds),
+                predict_type="margin" if margin else "value",
+                missing=self.missing,
+            )
+        predicted = np.asarray(found, dtype=float)
+        return predicted[:, 0] if predicted.shape[1:] == (1,) else predicted
+
+
+def rows_of(training: TrainingSet, some: Bools) -> TrainingSet:
+    """Return some of the training records."""
+    weights = None if training.weights is None else training.weights[some]
+    return replace(training, X=training.X[some], y=training.y[some], weights=weights)
+
+
+def has_plain_trees(parameters: Mapping[str, Any]) -> bool:
+    """Return whether XGBoost grows trees, and ends by no metric.
+
+    They do not depend on the number of threads, which the sum of a metric does.
+    """
+    trees = parameters.get("booster") in (None, "gbtree")
+    return trees and parameters.get("early_stopping_rounds") is None
+
+
+def without_functions(parameters: Mapping[str, Any]) -> bool:
+    """Return whether no parameter of XGBoost is a function, or a list of callbacks."""
+    values = parameters.values()
+    return not (parameters.get("callbacks") or any(map(callable, values)))
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Return XGBoost's message, without the time and the place in its code."""
+    xgboost = xgboost_module()
+    try:
+        yield
+    except xgboost.core.XGBoostError as error:
+        said = str(error).partition("Stack trace")[0].strip()
+        raise ModelError(f"XGBoost: {PLACE.sub('', said)}") from error
+
+
+def xgboost_module() -> Any:
+    """Return the module xgboost, if it is installed."""
+    return needed("xgboost", "model='xgboost' needs xgboost: pip install xgboost")
+
+
 # ---- gradient boosted trees by XGBoost ----
 
 
@@ -184,6 +327,7 @@ class XGBoost:
     def __init__(self, **parameters: Any) -> None:
         check_parameters(parameters)
         self.parameters = parameters
+        self._given = {n: one for n, one in parameters.items() if one is not None}
 
     @property
     def label(self) -> str:
@@ -216,10 +360,10 @@ class XGBoost:
 
         Trees do not depend on the number of threads; the sum of a metric does.
         """
-        follows, alike = bool(self.parameters.get("curves")), self._any_threads
+        alike = self._any_threads
         alone = alike and self._threads in (0, 1) and without_functions(self.parameters)
         return Capabilities(
-            follows_held_out=follows,
+            follows_held_out=bool(self.parameters.get("curves")),
             any_threads=alike,
             releases_gil=alone,
             missing=self.parameters.get("booster") != "gblinear",
@@ -242,15 +386,15 @@ class XGBoost:
     def _fit(
         self, training: TrainingSet, watched: dict[str, TrainingSet]
     ) -> BoostedFit:
-        refuse_no_predictors(training, "XGBoost")
-        rounds, chosen = self._given("n_estimators", ROUNDS), None
+        base.refuse_no_predictors(training, "XGBoost")
+        rounds, chosen = self._given.get("n_estimators", ROUNDS), None
         patience = self.parameters.get("early_stopping_rounds")
         if patience is None:
             booster, log = self._boost(training, rounds, watched)
         else:
-            aside = set_aside(training, self._given("validation", VALIDATION))
+            aside = set_aside(training, self._given.get("validation", VALIDATION))
             part, rest = rows_of(training, ~aside), rows_of(training, aside)
-            again = self._given("refit", True)
+            again = self._given.get("refit", True)
             first = {"validation": rest}
             if watched and not again:
                 first = watched | {"training": part} | first
@@ -267,16 +411,22 @@ class XGBoost:
             chosen = {"rounds": rounds}
             if again:
                 booster, log = self._boost(training, rounds, watched)
+        curves = None
+        if watched:
+            inside, outside = log["training"], log["held_out"]
+            curves = {
+                n: np.column_stack([one, outside[n]]) for n, one in inside.items()
+            }
         fit = BoostedFit(
             booster,
             names=training.names,
             intercept=training.intercept,
             rounds=rounds,
-            missing=self._given("missing", np.nan),
+            missing=self._given.get("missing", np.nan),
             of_lines=self.parameters.get("booster") == "gblinear",
             probabilities=self.parameters.get("objective") not in SCORES,
             chosen=chosen,
-            curves=curves_of(log) if watched else None,
+            curves=curves,
         )
         if training.kind != "survival":
             return fit
@@ -287,8 +437,8 @@ class XGBoost:
     ) -> ProportionalHazards | AcceleratedTimes:
         if self.parameters.get("objective") != AFT:
             return ProportionalHazards.of(training, fit.scores(training.X, margin=True))
-        distribution = self._given("aft_loss_distribution", "normal")
-        scale = float(self._given("aft_loss_distribution_scale", 1.0))
+        distribution = self._given.get("aft_loss_distribution", "normal")
+        scale = float(self._given.get("aft_loss_distribution_scale", 1.0))
         return AcceleratedTimes(training.horizons, distribution, scale)
 
     def _boost(
@@ -305,10 +455,6 @@ class XGBoost:
             (own if one is training else self._matrix(one, own), name)
             for name, one in watched.items()
         ]
-        callbacks = []
-        if patience is not None:
-            stop = {"rounds": patience, "data_name": "validation"}
-            callbacks.append(xgboost.callback.EarlyStopping(**stop))
         log: dict[str, Any] = {}
         # it would say after every round that a metric of one class is not a number
         quiet = {"verbosity": 0} if any(map(_lacks_a_class, watched.values())) else {}
@@ -319,7 +465,7 @@ class XGBoost:
                 rounds,
                 evals=evals,
                 evals_result=log,
-                callbacks=callbacks,
+                early_stopping_rounds=patience,  # by the last of what is watched
                 verbose_eval=False,
             )
         return booster, log
@@ -335,17 +481,13 @@ class XGBoost:
             keywords["label_upper_bound"] = np.where(event, times, np.inf)
         keywords["nthread"] = self._threads
         data = training.without_intercept
-        if not self._by_quantiles:
-            return xgboost.DMatrix(data, **keywords)
-        keywords["max_bin"] = self.parameters.get("max_bin")
-        return xgboost.QuantileDMatrix(data, ref=reference, **keywords)
-
-    @property
-    def _by_quantiles(self) -> bool:
         trees = self.parameters.get("tree_method") in (None, "auto", "hist")
         linear = self.parameters.get("booster") == "gblinear"
         sycl = str(self.parameters.get("device")).startswith("sycl")
-        return trees and not linear and not sycl
+        if not trees or linear or sycl:
+            return xgboost.DMatrix(data, **keywords)
+        keywords["max_bin"] = self.parameters.get("max_bin")
+        return xgboost.QuantileDMatrix(data, ref=reference, **keywords)
 
     @property
     def _threads(self) -> int:
@@ -371,16 +513,9 @@ class XGBoost:
 
     def _read_by(self, reader: str) -> dict[str, Any]:
         """Return the given parameters that XGBoost or its matrices read."""
-        given = {n: one for n, one in self.parameters.items() if one is not None}
-        return {n: one for n, one in given.items() if KNOWN[n] == reader}
-
-    def _given(self, name: str, usual: Any) -> Any:
-        value = self.parameters.get(name)
-        return usual if value is None else value
+        return {n: one for n, one in self._given.items() if KNOWN[n] == reader}
 
 
 def _lacks_a_class(training: TrainingSet) -> bool:
-    y = training.y
-    if training.weights is not None:
-        y = y[training.weights > 0]
+    y = training.y[base.positive_weights(training)[0]]
     return len(np.unique(y)) < training.n_classes

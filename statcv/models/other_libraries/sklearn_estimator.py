@@ -11,13 +11,8 @@ from numpy.typing import NDArray
 
 from statcv.errors import ModelError, PrecisionWarning, warn
 from statcv.metrics.classification.classwise import without_noise
-from statcv.models.base import (
-    Capabilities,
-    TrainingSet,
-    refuse_kind,
-    refuse_no_predictors,
-    without_column,
-)
+from statcv.models import base
+from statcv.models.base import Capabilities, TrainingSet
 from statcv.models.cox import ProportionalHazards
 from statcv.models.linear_fits import LinearFits
 from statcv.models.other_libraries import sklearn_traits as traits
@@ -113,11 +108,11 @@ class Sklearn:
         from sklearn.base import is_regressor
 
         if fits_times(self.estimator) or fits_hazards(self.estimator):
-            refuse_kind(self._name, kind, ("survival",))
+            base.refuse_kind(self._name, kind, ("survival",))
         elif self._classifies:
-            refuse_kind(self._name, kind, ("binary", "multiclass"))
+            base.refuse_kind(self._name, kind, ("binary", "multiclass"))
         elif is_regressor(self.estimator):
-            refuse_kind(self._name, kind, ("continuous", "binary"))
+            base.refuse_kind(self._name, kind, ("continuous", "binary"))
         else:
             raise ModelError(
                 f"{self._name} is neither a classifier nor a regressor; derive its "
@@ -127,7 +122,7 @@ class Sklearn:
 
     def fit(self, training: TrainingSet) -> SklearnFit:
         """Fit a copy to the training set."""
-        refuse_no_predictors(training, self._name)
+        base.refuse_no_predictors(training, self._name)
         of_times = training.kind == "survival" and fits_times(self.estimator)
         y = event_times(training.y) if of_times else training.y
         estimator = self._copied(training.seed)
@@ -148,29 +143,14 @@ class Sklearn:
         """Return a copy that is not fitted and whose random states are set."""
         from sklearn.base import clone
 
-        made = clone(self.estimator)
-        made.set_params(**dict.fromkeys(self._unset, seed))
-        inner = made.get_params(deep=True) if self._inner_splits else {}
-        for name in self._inner_splits:
-            shuffles = getattr(inner[name], "shuffle", True)
-            inner[name].random_state = seed if shuffles else None
-        return made
-
-    @cached_property
-    def _unset(self) -> list[str]:
-        """Names of the random states that are None."""
-        return [n for n, value in self._named("random_state").items() if value is None]
-
-    @cached_property
-    def _inner_splits(self) -> list[str]:
-        """Names of the inner splitters whose random state is None."""
-        named = self._named("cv").items()
-        return [n for n, value in named if getattr(value, "random_state", 0) is None]
-
-    def _named(self, last: str) -> dict[str, Any]:
-        """Return the parameters of that name, of all parts."""
-        every = self.estimator.get_params(deep=True).items()
-        return {name: value for name, value in every if name.split("__")[-1] == last}
+        made, unset = clone(self.estimator), {}
+        for name, value in made.get_params(deep=True).items():
+            last = name.rpartition("__")[2]
+            if last == "random_state" and value is None:
+                unset[name] = seed
+            elif last == "cv" and getattr(value, "random_state", 0) is None:
+                value.random_state = seed if getattr(value, "shuffle", True) else None
+        return made.set_params(**unset)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -211,7 +191,7 @@ class SklearnFit(Printed):
 
     def predict(self, X: Floats) -> Floats:
         """Return probabilities, decision values, means, or scores and risks."""
-        X = without_column(X, self.training.intercept)
+        X = base.without_column(X, self.training.intercept)
         if self.training.kind == "survival":
             if fits_hazards(self.estimator):
                 return self._hazards(log_hazards(self.estimator, X))
@@ -270,7 +250,7 @@ class SklearnFit(Printed):
         """
         if not (self.classifies and hasattr(self.estimator, "predict")):
             return None
-        X = without_column(X, self.training.intercept)
+        X = base.without_column(X, self.training.intercept)
         given = np.ravel(self._asked("predict", X))
         codes = range(self.training.n_classes)
         odd = [value for value in given.tolist() if value not in codes]

@@ -19,7 +19,7 @@ from statcv.errors import ModelError
 from statcv.models.base import TrainingSet
 from statcv.models.likelihood import Bernoulli, Gaussian, Likelihood
 from statcv.models.linear_fits import LinearFits
-from statcv.models.other_libraries.boosted_fit import has_plain_trees, without_functions
+from statcv.models.other_libraries.boosting import has_plain_trees, without_functions
 from statcv.models.other_libraries.thread_warnings import collected, show
 from statcv.numeric.arrays import Floats
 
@@ -123,17 +123,13 @@ def is_same_with_any_threads(estimator: Any) -> bool:
     of other libraries.
     """
     *before, last = steps_of(estimator)
-    return _is_of_trees(last) and all(
+    module = type(last).__module__
+    trees = module.startswith("sklearn.ensemble._hist_gradient_boosting.")
+    if module == "xgboost.sklearn":
+        trees = has_plain_trees(last.get_params())
+    return trees and all(
         type(one).__module__.startswith(WITHOUT_THREADS) for one in before
     )
-
-
-def _is_of_trees(estimator: Any) -> bool:
-    """Return whether an estimator is of boosted trees that any threads leave alike."""
-    module = type(estimator).__module__
-    if module.startswith("sklearn.ensemble._hist_gradient_boosting."):
-        return True
-    return module == "xgboost.sklearn" and has_plain_trees(estimator.get_params())
 
 
 def is_compiled(estimator: Any) -> bool:

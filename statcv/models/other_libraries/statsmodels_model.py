@@ -15,24 +15,11 @@ import pandas as pd
 
 from statcv.errors import ArgumentTypeError, ModelError
 from statcv.formula import quoted
-from statcv.models.base import (
-    Capabilities,
-    PlainFit,
-    TrainingSet,
-    refuse_kind,
-    refuse_missing,
-    without_column,
-)
+from statcv.models import base, likelihood
+from statcv.models.base import Capabilities, PlainFit, TrainingSet
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.families import EXTREME
-from statcv.models.likelihood import (
-    Bernoulli,
-    CumulativeLogit,
-    Gaussian,
-    Generalized,
-    Likelihood,
-)
 from statcv.models.linear import Linear
 from statcv.models.linear_fits import LinearFits
 from statcv.models.logit import Logit
@@ -116,7 +103,11 @@ class Statsmodels:
     def _built_in(self) -> Logit | Linear | ProportionalOdds | None:
         """The built-in model that maximises the same likelihood, if there is one."""
         found = None if set(self.fit_keywords) - {"disp"} else self._likelihood()
-        same = {Bernoulli: Logit, CumulativeLogit: ProportionalOdds, Gaussian: Linear}
+        same = {
+            likelihood.Bernoulli: Logit,
+            likelihood.CumulativeLogit: ProportionalOdds,
+            likelihood.Gaussian: Linear,
+        }
         return same[type(found)]() if type(found) in same else None
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
@@ -136,20 +127,20 @@ class Statsmodels:
             return None
         return model.fit_folds(records, folds)
 
-    def _likelihood(self) -> Likelihood | None:
+    def _likelihood(self) -> likelihood.Likelihood | None:
         """Return the likelihood of a regression without further arguments."""
         from statsmodels.genmod import families
 
         name = self.family.__name__
         if self.ordered and self.keywords == {"distr": "logit"}:
-            return CumulativeLogit()
+            return likelihood.CumulativeLogit()
         family = self.keywords.get("family") or families.Gaussian()
         if set(self.keywords) - {"family"} or not isinstance(family, families.Family):
             return None
         if name in ("Logit", "MNLogit"):
-            return Bernoulli()
+            return likelihood.Bernoulli()
         if name in ("OLS", "WLS"):
-            return Gaussian()
+            return likelihood.Gaussian()
         if name == "Probit":
             family = families.Binomial(families.links.Probit())
         elif name == "Poisson":
@@ -157,11 +148,11 @@ class Statsmodels:
         elif name != "GLM":
             return None
         kind, link = type(family).__name__, type(family.link).__name__
-        known: dict[tuple[str, str], Likelihood] = {
-            ("Binomial", "Logit"): Bernoulli(),
-            ("Gaussian", "Identity"): Gaussian(),
+        known: dict[tuple[str, str], likelihood.Likelihood] = {
+            ("Binomial", "Logit"): likelihood.Bernoulli(),
+            ("Gaussian", "Identity"): likelihood.Gaussian(),
         }
-        return known.get((kind, link), Generalized(family))
+        return known.get((kind, link), likelihood.Generalized(family))
 
     @property
     def label(self) -> str:
@@ -179,7 +170,9 @@ class Statsmodels:
     def check(self, kind: str) -> None:
         """Raise ModelError if the model clearly does not fit the outcome."""
         name = self.family.__name__
-        refuse_kind(f"statsmodels {name}", kind, ("binary", "multiclass", "continuous"))
+        base.refuse_kind(
+            f"statsmodels {name}", kind, ("binary", "multiclass", "continuous")
+        )
         if name in ("Logit", "Probit") and kind != "binary":
             raise ModelError(f"statsmodels {name} needs an outcome of two classes.")
         if name == "MNLogit" and kind == "continuous":
@@ -196,7 +189,7 @@ class Statsmodels:
 
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
-        refuse_missing(training, self.label)
+        base.refuse_missing(training, self.label)
         if isinstance(built_in := self._built_in, ProportionalOdds):
             return built_in.fit(training)
         keywords = dict(self.keywords)
@@ -303,7 +296,7 @@ def _predict(
     if training.offsets:
         rows = without_offsets(replace(training, X=X), 0.0)
         return np.asarray(result.predict(rows.X, offset=rows.offset), dtype=float)
-    predicted = np.asarray(result.predict(without_column(X, omitted)), dtype=float)
+    predicted = np.asarray(result.predict(base.without_column(X, omitted)), dtype=float)
     one = training.kind == "binary" and predicted.ndim == 2
     return predicted[:, 1] if one else predicted
 

@@ -12,13 +12,8 @@ import numpy as np
 from statcv.arguments import is_number, is_whole, one_of
 from statcv.errors import ArgumentError, ModelError
 from statcv.formula import Design, Learnt, dependent_columns, in_words, is_strata
-from statcv.models.base import (
-    Capabilities,
-    Model,
-    PlainFit,
-    TrainingSet,
-    refuse_missing,
-)
+from statcv.models import base
+from statcv.models.base import Capabilities, Model, PlainFit, TrainingSet
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.cox import CoxFits
 from statcv.models.batched.fits import FittedFolds, FoldFits
@@ -34,7 +29,7 @@ from statcv.models.logit import Logit
 from statcv.models.offsets import WHOLE, fixed, zeroed
 from statcv.models.offsets import alone as predicting
 from statcv.models.ordered import ProportionalOdds, fitted_odds
-from statcv.models.selection.search import fitted_sets
+from statcv.models.selection.search import chosen_sets
 from statcv.models.selection.terms import Term, forced_by, terms_of
 from statcv.models.selection.training import Sets, baselines, mean_by
 from statcv.numeric.gram import column_units
@@ -128,7 +123,7 @@ class Selection(Constructed):
         if isinstance(self.model, NegativeBinomial) and records.y.ndim > 1:
             return None
         self.check(records.kind)
-        refuse_missing(records, self.model.label)
+        base.refuse_missing(records, self.model.label)
         inner, start = zeroed(self.model, records)
         made = self._fitted(inner, folds)
         fits, none = made.fits, fixed(np.zeros(records.X.shape[1]), records)
@@ -165,8 +160,11 @@ class Selection(Constructed):
             some = np.arange(start, min(start + step, len(folds)))
             sets = Sets(self, records, folds.chosen(some), self.forced)
             fits = FoldFits.empty(len(some), sets.cuts + sets.free * p)
-            for part, columns, found in fitted_sets(sets):
-                place = sets.layout(columns, p)
+            chosen = chosen_sets(sets)
+            for one in dict.fromkeys(chosen):
+                part = np.flatnonzero([other == one for other in chosen])
+                columns = sets.columns(one)
+                found, place = sets.fit(columns, part), sets.layout(columns, p)
                 fits.coefficients[np.ix_(part, place)] = found.coefficients
                 fits.converged[part] = found.converged
                 fits.separated[part] = found.separated

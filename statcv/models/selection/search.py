@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from statcv.models.batched.blocks import CELLS
-from statcv.models.batched.fits import FoldFits
 from statcv.models.families import TwoClasses
 from statcv.models.selection.terms import droppable, members
 from statcv.models.selection.training import Sets
@@ -32,14 +31,14 @@ Near = tuple[Numbers, Floats]  # places of coefficients, and their values
 NOWHERE: Near = np.zeros(0, dtype=np.intp), np.zeros(0)
 
 
-def chosen_sets(sets: Sets) -> tuple[list[int], Floats]:
-    """Return the set of terms that each training set chooses, and coefficients near."""
+def chosen_sets(sets: Sets) -> list[int]:
+    """Return the set of terms that each training set chooses."""
     sets.check_size()
     direction, start = sets.rule.direction, sets.zeros()
     if not direction:
-        return sets.upper, start
+        return sets.upper
     if sets.rule.by == "p":
-        return eliminated(sets), start
+        return eliminated(sets)
     forward = direction == "forward"
     found = [sets.forced] * len(sets) if forward else [*sets.upper]
     live = list(range(len(found)))
@@ -72,30 +71,7 @@ def chosen_sets(sets: Sets) -> tuple[list[int], Floats]:
                 start[fold, place] = beta
                 moved.append(fold)
         live = moved
-    return found, start
-
-
-def fitted_sets(sets: Sets) -> Iterator[tuple[Numbers, Numbers, FoldFits]]:
-    """Yield the fits of what is chosen: the folds, their columns, and the fits."""
-    chosen, start = chosen_sets(sets)
-    sure = np.zeros(len(chosen), dtype=bool)
-    # the second time, steps begin so near that they end at the optimum
-    for _ in range(2 if sets.is_single else 0):
-        pairs = [(f, one) for f, one in enumerate(chosen) if f not in sets.lacking]
-        for some, place, problem in _batches(sets, pairs):
-            folds = np.array([pairs[i][0] for i in some])
-            beta = start[folds[:, None], place]
-            _, sure[folds] = _newton(problem, beta, sets.is_gaussian)
-            sure[folds] &= sets.moderate(problem, beta)
-            start[folds[:, None], place] = beta
-    for one in dict.fromkeys(chosen):
-        some = np.flatnonzero([other == one for other in chosen])
-        columns, alone, done = sets.columns(one), some[~sure[some]], some[sure[some]]
-        if len(alone):
-            yield alone, columns, sets.fit(columns, alone)
-        if len(done):
-            yes, beta = np.ones(len(done), dtype=bool), start[np.ix_(done, columns)]
-            yield done, columns, FoldFits(beta, yes, ~yes, ~yes)
+    return found
 
 
 def _best(

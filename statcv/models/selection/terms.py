@@ -41,8 +41,8 @@ def terms_of(design: Design) -> tuple[Term, ...]:
     A factor of one level has no column, and cannot be chosen.
     """
     places: dict[tuple[str, ...], list[int]] = {}
-    for j in range(len(design.names)):
-        places.setdefault(design.terms.term_of(j), []).append(j)
+    for j, term in enumerate(design.terms.origins):
+        places.setdefault(term, []).append(j)
     return tuple(
         Term(":".join(codes), tuple(places[codes]), frozenset(codes))
         for codes in design.formula.terms

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,6 @@ DEPENDENT = 1e-10  # length of a column of length 1 beside others, if they deter
 PERFECT = 1e-20  # share of the sum of squares that rounding leaves of a perfect fit
 
 
-@dataclass(eq=False)
 class Sets:
     """Some training sets, and the terms among which each of them chooses.
 
@@ -51,20 +50,42 @@ class Sets:
         The training sets, with matrices learnt together if terms are.
     forced : int
         The set of terms in every model.
-    apart : numpy.ndarray of bool, shape (folds,)
+    intercept : int
+        The column of the intercept.
+    is_gaussian, is_survival, is_ordered, is_dispersed : bool
+        Whether the likelihood is that of least squares, the partial one of times to an
+        event, that of ordered classes, or of counts whose dispersion is estimated.
+    cuts : int
+        The number of cut points of ordered classes; 0 without order.
+    free : int
+        The number of linear predictors with coefficients of their own.
+    matrices : numpy.ndarray, shape (m, n, p), or None
+        The matrix of each training set; None if they share one.
+    weights : numpy.ndarray, shape (m, n)
+        The weights of the records.
+    apart : numpy.ndarray of bool, shape (m,)
         Which training sets the model of all terms separates, if its tests choose.
     """
 
-    rule: Selection
-    records: TrainingSet
-    folds: Folds
-    forced: int
-    _places: dict[int, Numbers] = field(default_factory=dict)
-    apart: Bools = field(init=False)
-    _moves: dict[tuple[int, int], list[int]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.apart = np.zeros(len(self), dtype=bool)
+    def __init__(
+        self, rule: Selection, records: TrainingSet, folds: Folds, forced: int
+    ) -> None:
+        assert records.intercept is not None
+        self.rule, self.records, self.folds, self.forced = rule, records, folds, forced
+        self.intercept = records.intercept
+        self.likelihood: Any = rule.model.capabilities.likelihood
+        self.is_gaussian = isinstance(self.likelihood, Gaussian)
+        self.is_survival = records.kind == "survival"
+        self.is_ordered = isinstance(self.likelihood, CumulativeLogit)
+        self.is_dispersed = isinstance(rule.model, NegativeBinomial)
+        self.cuts = records.n_classes - 1 if self.is_ordered else 0
+        self.free = 1 if self.is_ordered else max(width_of(records) - 1, 1)
+        every, learnt = np.arange(len(folds)), folds.matrices
+        self.matrices = learnt.matrices(every) if isinstance(learnt, Learnt) else None
+        self.weights = folds.weights_in(records, every)
+        self.apart = np.zeros(len(folds), dtype=bool)
+        self._places: dict[int, Numbers] = {}
+        self._moves: dict[tuple[int, int], list[int]] = {}
 
     def __len__(self) -> int:
         return len(self.folds)
@@ -78,27 +99,12 @@ class Sets:
         self._places[chosen] = np.sort(every)
         return self._places[chosen]
 
-    @cached_property
-    def intercept(self) -> int:
-        """The column of the intercept."""
-        assert self.records.intercept is not None
-        return self.records.intercept
-
     def fit(self, columns: Numbers, some: Numbers) -> FoldFits:
         """Fit some training sets to some columns, with coefficients as in `layout`."""
         records, folds = self.records, self.folds.chosen(some)
         if isinstance(folds.matrices, Learnt):
             folds = replace(folds, matrices=folds.matrices.of_columns(columns))
-        intercept = int(np.searchsorted(columns, self.intercept))
-        part = replace(
-            records,
-            X=np.ascontiguousarray(records.X[:, columns]),
-            names=tuple(records.names[j] for j in columns.tolist()),
-            intercept=intercept,
-            factors=None,
-            centre=None if records.centre is None else records.centre[columns],
-        )
-        model: Any = self.rule.model
+        part, model = records.of_columns(columns), cast(Any, self.rule.model)
         fitted = model.fit_folds(part, folds)
         if fitted is None:  # as for more columns than are fitted together
             made = FoldFits.empty(len(some), self.free * len(columns))
@@ -110,52 +116,12 @@ class Sets:
         else:
             beta = np.nan_to_num(np.asarray(fitted.coefficients))
         if self.cuts:
-            slopes = np.delete(beta[:, :, 0], intercept, axis=1)
-            slopes = np.insert(slopes, intercept, 0.0, axis=1)
-            beta = np.column_stack([beta[:, intercept], slopes])
+            place, slopes = part.intercept, beta[:, :, 0].copy()
+            slopes[:, place] = 0.0
+            beta = np.column_stack([beta[:, place], slopes])
         return FoldFits(beta, fitted.converged, fitted.separated, none)
 
     # ---- the likelihood ----
-
-    @cached_property
-    def is_single(self) -> bool:
-        """Whether coefficients of a single linear predictor are all that is fitted."""
-        return self.free == 1 and not (self.is_ordered or self.is_dispersed)
-
-    @cached_property
-    def likelihood(self) -> Any:
-        """The likelihood of the regression."""
-        return self.rule.model.capabilities.likelihood
-
-    @cached_property
-    def is_gaussian(self) -> bool:
-        """Whether the likelihood is that of least squares."""
-        return isinstance(self.likelihood, Gaussian)
-
-    @cached_property
-    def is_survival(self) -> bool:
-        """Whether the likelihood is the partial one of times to an event."""
-        return self.records.kind == "survival"
-
-    @cached_property
-    def is_dispersed(self) -> bool:
-        """Whether a dispersion of counts is estimated."""
-        return isinstance(self.rule.model, NegativeBinomial)
-
-    @cached_property
-    def cuts(self) -> int:
-        """The number of cut points of ordered classes; 0 without order."""
-        return self.records.n_classes - 1 if self.is_ordered else 0
-
-    @cached_property
-    def is_ordered(self) -> bool:
-        """Whether classes are ordered."""
-        return isinstance(self.likelihood, CumulativeLogit)
-
-    @cached_property
-    def free(self) -> int:
-        """The number of linear predictors with coefficients of their own."""
-        return 1 if self.is_ordered else max(width_of(self.records) - 1, 1)
 
     def layout(self, columns: Numbers, width: int) -> Numbers:
         """Return where the coefficients of columns are among those of all.
@@ -255,25 +221,13 @@ class Sets:
     # ---- the training sets ----
 
     @cached_property
-    def matrices(self) -> Floats | None:
-        """The matrix of each training set, shape (m, n, p); None if they share one."""
-        if not isinstance(self.folds.matrices, Learnt):
-            return None
-        return self.folds.matrices.matrices(np.arange(len(self)))
-
-    @cached_property
-    def weights(self) -> Floats:
-        """The weights of the records, shape (folds, n)."""
-        return self.folds.weights_in(self.records, np.arange(len(self)))
-
-    @cached_property
     def count(self) -> Floats:
         """The number of training records, with repetitions but not weights.
 
         Of times to an event those with an event are counted, as R's ``BIC`` does.
         """
-        plain, every = replace(self.folds, weights=None), np.arange(len(self))
-        counts = plain.weights_in(replace(self.records, weights=None), every)
+        every = np.arange(len(self))
+        counts = self.folds.counts_in(len(self.records.X), every)
         if self.is_survival:
             counts = counts * (self.outcome(every) > 0)
         return np.asarray(counts.sum(axis=1))

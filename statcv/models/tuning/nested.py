@@ -92,37 +92,29 @@ def nest(
     plans = [scheme.plan(training) for training in sets]
     first = np.cumsum([0, *(plan.n_fits for plan in plans)])
     owner = np.repeat(np.arange(len(plans)), np.diff(first))
-    lists = [_lists(plan, dropped) for plan in plans]
-    fit = np.concatenate(
-        [one[0] + start for one, start in zip(lists, first[:-1], strict=True)]
-    )
-    place = np.concatenate([one[1] for one in lists])
-    held = np.concatenate([one[2] for one in lists])
-    row = np.concatenate([r[one[1]] for r, one in zip(rows, lists, strict=True)])
-    y = np.concatenate([t.y[one[1]] for t, one in zip(sets, lists, strict=True)])
+    each, baseline = [], []
+    for training, own, plan, start in zip(sets, rows, plans, first[:-1], strict=True):
+        fit, place, held = _lists(plan, dropped)
+        each.append((fit + start, own[place], place, held, training.y[place]))
+        baseline.append(plan.training_means(training.y.astype(float)))
+
+    def seeds(fits: Numbers) -> NDArray[np.int64]:
+        every = zip(owner[fits].tolist(), fits - first[owner[fits]], strict=True)
+        found = [fit_seeds(sets[one].seed, np.array([at]))[0] for one, at in every]
+        return np.array(found, dtype=np.int64)
+
     out, copied = _joined(plans, rows, len(records.X))
     inner = Folds(
-        out=out,
-        copied=copied,
-        weights=_weights(sets, rows, plans, first, owner, records, folds),
+        out,
+        copied,
+        weights=_weights(sets, rows, plans, first, records, folds),
         outcome=None if folds.outcome is None else folds.outcome[owner],
-        seeds=_seeds(sets, first, owner),
+        seeds=seeds,
         matrices=None if folds.matrices is None else folds.matrices.chosen(owner),
     )
-    baseline = [
-        p.training_means(t.y.astype(float)) for p, t in zip(plans, sets, strict=True)
-    ]
-    return Nested(
-        folds=inner,
-        first=first,
-        repeat=np.concatenate([plan.fits.repeat_of for plan in plans]),
-        baseline=np.concatenate(baseline),
-        fit=fit,
-        row=row,
-        place=place,
-        held=held,
-        y=y,
-    )
+    repeat = np.concatenate([plan.fits.repeat_of for plan in plans])
+    columns = (np.concatenate(one) for one in zip(*each, strict=True))
+    return Nested(inner, first, repeat, np.concatenate(baseline), *columns)
 
 
 def _lists(plan: FoldPlan, dropped: bool) -> tuple[Numbers, Numbers, Bools]:
@@ -154,26 +146,11 @@ def _joined(
     return Ragged.joined(out), Ragged.joined(copied)
 
 
-def _seeds(
-    sets: list[TrainingSet], first: Numbers, owner: Numbers
-) -> Callable[[Numbers], NDArray[np.int64]]:
-    def seeds(fits: Numbers) -> NDArray[np.int64]:
-        within = fits - first[owner[fits]]
-        streams = [sets[one].seed for one in owner[fits].tolist()]
-        return np.array(
-            [fit_seeds(seed, within[i : i + 1])[0] for i, seed in enumerate(streams)],
-            dtype=np.int64,
-        )
-
-    return seeds
-
-
 def _weights(
     sets: list[TrainingSet],
     rows: list[Numbers],
     plans: list[FoldPlan],
     first: Numbers,
-    owner: Numbers,
     records: TrainingSet,
     folds: Folds,
 ) -> Callable[[Numbers], Floats] | None:
@@ -188,13 +165,11 @@ def _weights(
     outer, n = folds.weights, len(records.X)
 
     def weights(fits: Numbers) -> Floats:
-        ones = np.ones((len(fits), n))
-        made = ones if outer is None else np.array(outer(owner[fits]))
-        for place, fit in enumerate(fits.tolist()):
-            one = int(owner[fit])
-            within = inner[one].weights
-            if within is not None:
-                made[place, rows[one]] *= within(np.array([fit - first[one]]))[0]
+        owner = np.searchsorted(first, fits, side="right") - 1
+        made = np.ones((len(fits), n)) if outer is None else np.array(outer(owner))
+        for place, one in enumerate(owner.tolist()):
+            if (within := inner[one].weights) is not None:
+                made[place, rows[one]] *= within(fits[[place]] - first[one])[0]
         return made
 
     return weights

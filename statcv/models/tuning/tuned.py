@@ -16,14 +16,8 @@ from statcv.errors import FitError, StatcvError, TuningWarning, warn
 from statcv.metrics import Metric
 from statcv.models import Fit, Logit, Model, TrainingSet
 from statcv.models.base import Capabilities, WrappedFit
-from statcv.models.batched.fits import (
-    FittedFolds,
-    fit_all_folds,
-    joined_coefficients,
-    with_new_levels,
-)
+from statcv.models.batched.fits import FittedFolds, fit_all_folds, joined_coefficients
 from statcv.models.batched.folds import Folds
-from statcv.models.elastic_net import elastic_path
 from statcv.models.linear_fits import joined_fits
 from statcv.models.tuning.grid import (
     Candidate,
@@ -239,17 +233,10 @@ class TunedFit(WrappedFit, Printed):
 def fit_candidates(
     models: list[Model], records: TrainingSet, folds: Folds
 ) -> Iterator[FittedFolds] | None:
-    """Fit each model in every fold; None for models that are fitted fold by fold.
-
-    Elastic nets that differ in ``C`` alone are fitted as one path.
-    """
-    nets: list[Any] = [one for one in models if isinstance(one, Logit) and one.selects]
-    alike = len({(one.l1_ratio, one.standardize) for one in nets}) == 1
-    if alike and len(nets) == len(models) and folds.matrices is None:
-        first, Cs = nets[0], [one.strength for one in nets]
-        path = elastic_path(Cs, first.l1_ratio, first.standardize, records, folds)
-        return (with_new_levels(one, records, folds) or one for one in path)
-    if records.X.shape[1] > len(records.X) and folds.new_levels(records) is not None:
+    """Fit each model in every fold; None for models that are fitted fold by fold."""
+    rotated = records.X.shape[1] > len(records.X)
+    rotated &= not all(isinstance(one, Logit) and one.selects for one in models)
+    if rotated and folds.new_levels(records) is not None:
         return None  # rotated rows do not show the factors
     made = (fit_all_folds(model, records, folds) for model in models)
     if (fitted := next(made)) is None:

@@ -333,7 +333,7 @@ def _merged(design: Design, parts: Sequence[Part]) -> Iterator[Part]:
         others = tuple(one for one in part.factors if not isinstance(one, Spline))
         key: Any = part
         if len(splines) == 1:
-            key = design.terms.term_of(j), others, splines[0].of, splines[0].origin
+            key = design.terms.origins[j], others, splines[0].of, splines[0].origin
         alike.setdefault(key, []).extend((part, one) for one in splines)
     for key, own in alike.items():
         if isinstance(key, Part):
