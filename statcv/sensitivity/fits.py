@@ -106,13 +106,18 @@ class Sensitivity:
         """The same fits, of which only the columns that most of them chose vary."""
         beta = self.fits.coefficients
         used = (beta.reshape(*beta.shape[:2], -1) != 0).any(axis=2)
-        intercept = self.setup.records.intercept
-        if intercept is not None and intercept < used.shape[1]:
-            used[:, intercept] = True  # it is 0 where classes are balanced
+        # an intercept is 0 where classes are balanced
+        used |= np.arange(used.shape[1]) == self.setup.records.intercept
         # a column that is left out is as one whose ridge is infinite
         kept = used & (used.mean(axis=0) >= MOST)
         penalty = np.where(kept, self.fits.penalty, np.inf)
         return replace(self, linear=replace(self.fits, penalty=penalty))
+
+    @cached_property
+    def varying(self) -> float:
+        """The share of the fits that have a column besides the intercept."""
+        others = np.arange(self.fits.penalty.shape[1]) != self.setup.records.intercept
+        return float(np.isfinite(self.fits.penalty[:, others]).any(axis=1).mean())
 
     def standardised(self, fit: Numbers, row: Numbers) -> Floats:
         """Return linear predictors with mean 0 and sd 1 in the training set.
