@@ -253,11 +253,8 @@ class Sensitivity:
                     np.searchsorted(rising, numbers, side=side)
                     for side in ("left", "right")
                 )
-                if len(numbers) == numbers[-1] - numbers[0] + 1:
-                    yield numbers, order[begin[0] : end[-1]]
-                else:
-                    places = [order[a:b] for a, b in zip(begin, end, strict=True)]
-                    yield numbers, np.concatenate(places)
+                places = [order[a:b] for a, b in zip(begin, end, strict=True)]
+                yield numbers, np.concatenate(places)
 
     @cached_property
     def _groups(self) -> Numbers:

@@ -262,8 +262,8 @@ def _share_of_area(sensitivity: Sensitivity, held: Floats) -> float:
     signal, as Wilson's does), and depends on signs as far as they are noise. Fits that
     leave out all columns leave them out for any weights near 1, and do not vary.
     """
-    d = 2 * float(held.mean()) - 1
-    return sensitivity.varying * (1 - (1 - SMOOTH) * d**2)
+    signal = (2 * float(held.mean()) - 1) ** 2
+    return sensitivity.varying * (signal * SMOOTH + (1 - signal))
 
 
 def _limited(error: Floats) -> Floats:
