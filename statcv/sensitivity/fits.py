@@ -106,9 +106,8 @@ class Sensitivity:
         """The same fits, of which only the columns that most of them chose vary."""
         beta = self.fits.coefficients
         used = (beta.reshape(*beta.shape[:2], -1) != 0).any(axis=2)
-        intercept = self.setup.records.intercept
-        if intercept is not None and intercept < used.shape[1]:
-            used[:, intercept] = True  # it is 0 where classes are balanced
+        # an intercept is 0 where classes are balanced
+        used |= np.arange(used.shape[1]) == self.setup.records.intercept
         # a column that is left out is as one whose ridge is infinite
         kept = used & (used.mean(axis=0) >= MOST)
         penalty = np.where(kept, self.fits.penalty, np.inf)
@@ -248,11 +247,8 @@ class Sensitivity:
                     np.searchsorted(rising, numbers, side=side)
                     for side in ("left", "right")
                 )
-                if len(numbers) == numbers[-1] - numbers[0] + 1:
-                    yield numbers, order[begin[0] : end[-1]]
-                else:
-                    places = [order[a:b] for a, b in zip(begin, end, strict=True)]
-                    yield numbers, np.concatenate(places)
+                places = [order[a:b] for a, b in zip(begin, end, strict=True)]
+                yield numbers, np.concatenate(places)
 
     @cached_property
     def _groups(self) -> Numbers:

@@ -23,6 +23,7 @@ from statcv.inference.estimates.values import values_by_split
 from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
 from statcv.metrics.influence.weighted import won
+from statcv.models.selection import chooses_terms
 from statcv.numeric.arrays import Floats, Numbers
 from statcv.sensitivity import Reference
 
@@ -152,7 +153,8 @@ class Draws:
         smooth function of the coefficients it is one half, since a term that depends
         on a held-out record and a training record is counted as well by the influence
         of held-out records on other fits (Efron & Stein 1981). Of ranks it is all, as
-        the sign of a coefficient is not a smooth function of it.
+        the sign of a coefficient is not a smooth function of it, unless terms are
+        chosen (:func:`_share_of_area`).
     """
 
     error: Floats
@@ -194,7 +196,7 @@ class Draws:
         # the covariance with moved fits, minus that with the fits as given
         with_fits = np.cov(self.error, other.error, bias=True)[0, 1]
         given = np.cov(self.held, other.held, bias=True)[0, 1]
-        return self.share * float(with_fits - given)
+        return math.sqrt(self.share * other.share) * float(with_fits - given)
 
 
 def draw(
@@ -234,18 +236,33 @@ def draw(
                 made[0, some] = form.value(*moved, weights) - form.of_model(model)
             made[1, some] = form.value(*given, weights)
         start = some.stop
+    assert scores.sensitivity is not None
+    chosen = chooses_terms(scores.sensitivity.setup.model)
     drawn = list[Draws | None]()
     for both, (metric, _) in zip(found, asked, strict=True):
         error, held = both
         if not np.isfinite(both).all():
             drawn.append(None)
         elif metric.rank:
-            drawn.append(Draws(error, held))
+            of_pairs = chosen and metric.pairs is not None
+            share = _share_of_area(held) if of_pairs else 1.0
+            drawn.append(Draws(error, held, share))
         else:  # a smooth function of the coefficients
             if metric.reads != "classes":  # whose errors are bounded, and often all 0
                 error = _limited(error)
             drawn.append(Draws(error, held, share=SMOOTH))
     return drawn
+
+
+def _share_of_area(held: Floats) -> float:
+    """Return the share of what the draws add to the variance of a selection's area.
+
+    An area is a smooth function of the coefficients as far as predictors are signal,
+    by D², where D = 2θ - 1 for an area θ (its variance falls by D² from that without
+    signal, as Wilson's does), and depends on signs as far as they are noise.
+    """
+    signal = (2 * float(held.mean()) - 1) ** 2
+    return signal * SMOOTH + (1 - signal)
 
 
 def _limited(error: Floats) -> Floats:

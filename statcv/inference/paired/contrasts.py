@@ -391,7 +391,8 @@ class Contrasts(Printed):
             return found
         # no fit, or the mean's, has draws that do not vary
         draws = found.draws or Draws.none(int(units.max()) + 1)
-        if one_choice:  # it is not a smooth function of the records
+        # a choice, or a sign, is not a smooth function of the records
+        if one_choice or self.metric.rank:
             draws = replace(draws, share=1.0)
         return replace(found, draws=draws)
 

@@ -10,6 +10,8 @@ from scipy.special import expit
 
 import statcv as scv
 from statcv.errors import ArgumentError, ModelError, NotTunedError
+from statcv.inference.estimates.draws import draw
+from statcv.metrics import METRICS
 from statcv.models import Backward, Forward, Linear, Logit, Screen, TrainingSet, XGBoost
 from statcv.models.batched import Folds
 from statcv.models.selection import Term
@@ -275,6 +277,28 @@ def test_the_default_interval_counts_all_terms_chosen_or_not(data):
     influence = res.scores.sensitivity.reference.influence
     assert (np.abs(influence).sum(axis=(0, 1)) > 0).all()
     assert influence.shape[2] == 7
+
+
+def test_areas_of_selections_count_less_of_the_fits_where_predictors_are_signal(data):
+    rng = np.random.default_rng(2)
+    often = expit(2 * data["a"] - 2 * data["b"])
+    strong = data.assign(s=(rng.random(90) < often).astype(int))
+    noise = strong.assign(s=rng.permutation(strong["s"]))
+
+    def shares(data: pd.DataFrame, **given: object) -> tuple[list[float], float]:
+        res = scv.cv("s ~ a + b + c + d", data, k=5, seed=1, **given)
+        asked = [(METRICS[name], "pooled") for name in ("auroc", "auprc", "brier")]
+        found = [one.share for one in draw(res.scores, asked)]
+        area = float(res.estimate("auroc", "pooled"))
+        return found, 1 - (2 * area - 1) ** 2 / 2
+
+    net = Logit(C=0.15, l1_ratio=1.0)
+    for made in (strong, noise):
+        assert shares(made)[0] == [1, 1, 0.5]
+        for given in ({"select": "backward"}, {"model": net}):
+            found, expected = shares(made, **given)
+            assert found == [pytest.approx(expected, abs=0.01), 1, 0.5]
+    assert shares(strong, select="backward")[1] < 0.75
 
 
 def test_a_selection_is_compared_with_at_least_the_variance_of_correlated_folds(data):
