@@ -182,15 +182,20 @@ def sweep(
     positive: Bools, score: Floats, tie_tol: float
 ) -> tuple[Floats, Floats, Floats]:
     """Return thresholds in descending order, with true and false positives at each."""
+    check_complete(score)
+    ranked = RankedRecords.of(score, tie_tol=tie_tol)
+    distinct = round_significant(score[ranked.order][ranked.begins], tie_tol)
+    thresholds = np.append(np.inf, distinct[::-1])
+    return thresholds, *ranked.falling(positive, ~positive)
+
+
+def check_complete(score: Floats) -> None:
+    """Check that no score is missing, as a curve needs all of them."""
     missing = int(np.isnan(score).sum())
     if missing:
         raise MetricError(
             f"{missing} of {score.size} scores are NaN; a curve needs all scores."
         )
-    ranked = RankedRecords.of(score, tie_tol=tie_tol)
-    distinct = round_significant(score[ranked.order][ranked.begins], tie_tol)
-    thresholds = np.append(np.inf, distinct[::-1])
-    return thresholds, *ranked.falling(positive, ~positive)
 
 
 def _share(count: Floats, total: float) -> Floats:
