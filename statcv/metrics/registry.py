@@ -14,11 +14,7 @@ from statcv.errors import MetricError
 from statcv.metrics import numeric
 from statcv.metrics.classification import classwise, confusion, decision
 from statcv.metrics.discrimination import curves, ranking
-from statcv.metrics.influence.table import (
-    influence_on_mean,
-    influence_on_table,
-    listed_influence,
-)
+from statcv.metrics.influence import table
 from statcv.metrics.metric import Metric
 from statcv.metrics.probabilities import brier_terms, calibration_measures, distances
 from statcv.words import stored_rows
@@ -81,7 +77,7 @@ _MORE: dict[str, dict[str, Any]] = {
     "balanced_accuracy": {"no_skill": _one_of},
     "ber": {"no_skill": _all_but_one_of},
     "f1_micro": {"casewise": classwise.casewise_accuracy},
-    "rmse": influence_on_mean(numeric.casewise_mse, root=True),
+    "rmse": table.influence_on_mean(numeric.casewise_mse, root=True),
     "concordance": {"by_group": _concordance_by_group},
 }
 
@@ -121,12 +117,12 @@ def _listed(
     if reads == "classes":
         known = {"f1_micro": "accuracy"}.get(name, name)
         of_table = getattr(confusion, f"{known}_of")
-        more |= influence_on_table(of_table)
+        more |= table.influence_on_table(of_table)
         if of_table is not confusion.accuracy_of:  # the mean of a loss of each record
             more["by_group"] = confusion.MetricOfTables(of_table)
     elif "derive" not in more:
         mean = more["casewise"]
-        more |= influence_on_mean(mean) if mean else listed_influence(name)
+        more |= table.influence_on_mean(mean) if mean else table.listed_influence(name)
     higher = more.pop("greater", False)
     kinds = frozenset(outcomes.split())
     return Metric(name, label, function, higher, kinds, reads, **more)

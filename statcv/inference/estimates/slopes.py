@@ -9,12 +9,7 @@ import numpy as np
 from statcv.inference.estimates.pairs import compared_fits
 from statcv.inference.intervals import interval
 from statcv.inference.scores import LeftOut, Scores
-from statcv.metrics.probabilities.paired_slope import (
-    log_odds_difference,
-    no_slope,
-    slope_influence,
-    slope_of_pairs,
-)
+from statcv.metrics.probabilities import paired_slope
 from statcv.numeric.arrays import Floats, Numbers
 
 MOST_PAIRS = 5_000_000  # the most in a repeat, including pairs of the same class
@@ -42,7 +37,7 @@ class SlopePairs:
     @property
     def slope(self) -> float:
         """The calibration slope of the pairs; NaN if they have no slope."""
-        return np.nan if self.reason else slope_of_pairs(self.difference)
+        return np.nan if self.reason else paired_slope.slope_of_pairs(self.difference)
 
 
 def slope_pairs(scores: Scores) -> list[SlopePairs]:
@@ -107,7 +102,7 @@ def slope_interval(scores: Scores, level: float) -> interval.Interval:
     slopes = [pairs.slope for pairs in parts]
     moved = np.concatenate(
         [
-            slope_influence(pairs.difference, slope) / len(parts)
+            paired_slope.slope_influence(pairs.difference, slope) / len(parts)
             for pairs, slope in zip(parts, slopes, strict=True)
         ]
     )
@@ -147,7 +142,9 @@ def _pairs(left: LeftOut, scores: Scores) -> SlopePairs:
     # a pair is the log-odds of its positive record minus that of the other
     positive = scores.y[left.row[one]] == 1
     first, second = np.where(positive, one, two), np.where(positive, two, one)
-    difference = log_odds_difference(left.predicted[first], left.predicted[second])
+    difference = paired_slope.log_odds_difference(
+        left.predicted[first], left.predicted[second]
+    )
     return SlopePairs(
-        left.row[first], left.row[second], difference, no_slope(difference)
+        left.row[first], left.row[second], difference, paired_slope.no_slope(difference)
     )

@@ -12,12 +12,7 @@ from statcv.inference.estimates.values import pooled_values
 from statcv.inference.intervals.interval import Interval
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric, round_significant
-from statcv.metrics.areas.placements import (
-    FEWEST,
-    disjoint_pairs,
-    limits_at_end,
-    pick_disjoint,
-)
+from statcv.metrics.areas import placements
 from statcv.words import plural
 
 if TYPE_CHECKING:
@@ -79,12 +74,12 @@ def interval_at_end(made: Interval, asked: IntervalRequest) -> Interval:
     if not np.isnan(made.lower):
         return made
     pairs = compared_disjoint(scores, how)
-    if pairs < FEWEST:
+    if pairs < placements.FEWEST:
         return made
     unit = "record" if scores.clusters is None else "cluster"
     side = "right" if value == 1 else "wrong"
     # m independent pairs are all ranked right with probability area**m
-    lower, upper = limits_at_end(value, pairs, asked.level)
+    lower, upper = placements.limits_at_end(value, pairs, asked.level)
     return replace(
         made,
         lower=lower,
@@ -105,10 +100,10 @@ def _share_at_end(made: Interval, asked: IntervalRequest) -> Interval:
     scores, value = asked.scores, asked.value
     units = units_of_share(scores, asked.metric)
     lacking = asked.undefined if asked.how == "pooled" else not asked.has_folds
-    if units < FEWEST or value not in ENDS or lacking:
+    if units < placements.FEWEST or value not in ENDS or lacking:
         return made
     # m independent records are all decided right with probability share**m
-    lower, upper = limits_at_end(value, units, asked.level)
+    lower, upper = placements.limits_at_end(value, units, asked.level)
     if not np.isnan(made.lower):  # fits that vary make no interval narrower
         ends = min(made.lower, lower), max(made.upper, upper)
         return replace(made, lower=ends[0], upper=ends[1])
@@ -181,13 +176,13 @@ def compared_disjoint(scores: Scores, how: str) -> int:
         first, second = listed.first, listed.second
         if codes is not None:
             first, second = codes[first], codes[second]
-        return pick_disjoint(first, second)
+        return placements.pick_disjoint(first, second)
     folds = np.split(np.arange(len(scores.row)), scores.starts[1:-1])
     each = []
     for where in scores.by_repeat if how == "pooled" else folds:
         rows = np.unique(scores.row[where])
         own = None if codes is None else codes[rows]
-        each.append(disjoint_pairs(scores.y[rows] == 1, own))
+        each.append(placements.disjoint_pairs(scores.y[rows] == 1, own))
     if how == "pooled" or scores.overlapping or scores.split_clusters:
         # records of one repeat are held out again in the next
         return max(each)

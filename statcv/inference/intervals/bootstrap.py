@@ -26,13 +26,8 @@ from statcv.inference.estimates.values import (
     part,
     pooled_part,
 )
+from statcv.inference.intervals import interval
 from statcv.inference.intervals.influence import ComparedCells
-from statcv.inference.intervals.interval import (
-    CLUSTERS_ONLY,
-    NOTHING,
-    RECORDS_ONLY,
-    Interval,
-)
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.metrics.areas.placements import normal_quantile
@@ -335,7 +330,7 @@ CELLS = 2**21  # the number of weights that are held in memory at once
 
 def bootstrap_interval(
     asked: IntervalRequest, bca: bool = False, n_boot: int = SAMPLES
-) -> Interval:
+) -> interval.Interval:
     """Compute the interval of an estimate by a bootstrap of its held-out predictions.
 
     Parameters
@@ -358,11 +353,11 @@ def bootstrap_interval(
     units = DrawnUnits.of(scores, metric, how)
     reason, single = units.check()
     if reason:
-        return Interval.none(reason)
+        return interval.Interval.none(reason)
     statistic = weighted_metric(scores, metric, how)
     value = float(statistic(np.ones((1, len(scores.y))))[0])
     if np.isnan(value):
-        return Interval.none("it has no value")
+        return interval.Interval.none("it has no value")
     rng = np.random.default_rng(
         np.random.SeedSequence(asked.seed, spawn_key=(RESAMPLE_HELD,))
     )
@@ -372,7 +367,7 @@ def bootstrap_interval(
     if bca:
         moved = np.concatenate(list(units.jackknife(statistic, size, rng)))
         if np.isnan(moved).any():
-            return Interval.none("without some of the records it has no value")
+            return interval.Interval.none("without some of the records it has no value")
     drawn = _drawn(units, statistic, n_boot, size, rng)
     limits, why = _limits(drawn, value, moved, level)
     # far tails of corrected limits need more samples
@@ -381,18 +376,18 @@ def bootstrap_interval(
         drawn = np.concatenate([drawn, more])
         limits, why = _limits(drawn, value, moved, level)
     if why:
-        return Interval.none(why)
+        return interval.Interval.none(why)
     known = drawn[np.isfinite(drawn)]
     lost = len(drawn) - len(known)
     method = f"{'BCa' if bca else 'percentile'} bootstrap of held-out predictions"
-    assumes = RECORDS_ONLY
+    assumes = interval.RECORDS_ONLY
     if scores.clusters is not None:
-        method, assumes = f"{method} by cluster", CLUSTERS_ONLY
+        method, assumes = f"{method} by cluster", interval.CLUSTERS_ONLY
     if lost:
         assumes += f"; {lost} of {len(drawn)} resamples have no value"
     if single:
         assumes += f"; {single}"
-    return Interval(*limits, float(known.std(ddof=1)), method, assumes)
+    return interval.Interval(*limits, float(known.std(ddof=1)), method, assumes)
 
 
 def _drawn(
@@ -412,7 +407,7 @@ def _limits(
     if lost > MOST_UNDEFINED * len(drawn):
         return none, f"it has no value in {lost} of {len(drawn)} resamples"
     if np.ptp(known) <= 1e-12 * np.abs(known).max():
-        return none, f"all resamples have the same value, {NOTHING}"
+        return none, f"all resamples have the same value, {interval.NOTHING}"
     if moved is None:
         limits = percentile_limits(known, level)
     else:

@@ -14,21 +14,15 @@ from statcv.inference.estimates.pairs import (
 )
 from statcv.inference.estimates.slopes import slope_interval
 from statcv.inference.estimates.values import casewise_by_record
+from statcv.inference.intervals import interval
 from statcv.inference.intervals.influence import influence_interval
-from statcv.inference.intervals.interval import (
-    Interval,
-    corrected_t_interval,
-    delong_interval,
-    mean_interval,
-    pairs_interval,
-)
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.numeric.arrays import Floats
 from statcv.words import plural
 
 
-def delong_of(scores: Scores, level: float, scale: str = "wald") -> Interval:
+def delong_of(scores: Scores, level: float, scale: str = "wald") -> interval.Interval:
     """Compute the interval of a pooled auROC by DeLong's variance.
 
     The auROC and the variance are averaged over repeats.
@@ -44,7 +38,7 @@ def delong_of(scores: Scores, level: float, scale: str = "wald") -> Interval:
     """
     parts = [scores.by_record(where, rank=True) for where in scores.by_repeat]
     codes = scores.clusters
-    return delong_interval(
+    return interval.delong_interval(
         [scores.y[rows] for rows, _ in parts],
         [scores.to_rank(predicted) for _, predicted in parts],
         level,
@@ -53,7 +47,7 @@ def delong_of(scores: Scores, level: float, scale: str = "wald") -> Interval:
     )
 
 
-def folds_of(scores: Scores, values: Floats, level: float) -> Interval:
+def folds_of(scores: Scores, values: Floats, level: float) -> interval.Interval:
     """Compute the interval of a mean over folds by the corrected t.
 
     Parameters
@@ -67,7 +61,7 @@ def folds_of(scores: Scores, values: Floats, level: float) -> Interval:
     """
     # folds without a value do not count
     known, sizes = ~np.isnan(values), np.diff(scores.starts)
-    made = corrected_t_interval(
+    made = interval.corrected_t_interval(
         values[known], scores.n_train[known], sizes[known], level
     )
     if not scores.split_clusters or np.isnan(made.lower):
@@ -90,7 +84,7 @@ def has_pairs(scores: Scores, metric: Metric) -> bool:
     return lists_pairs(scores) if metric.rank else not scores.apart
 
 
-def pairs_of(scores: Scores, metric: Metric, level: float) -> Interval:
+def pairs_of(scores: Scores, metric: Metric, level: float) -> interval.Interval:
     """Compute the interval of a paired estimate: a share of pairs, or a slope.
 
     Parameters
@@ -106,12 +100,12 @@ def pairs_of(scores: Scores, metric: Metric, level: float) -> Interval:
         return slope_interval(scores, level)
     pairs = concordant_pairs(scores, metric)
     if pairs is None:
-        return Interval.none(MIRRORED)
+        return interval.Interval.none(MIRRORED)
     if not len(pairs.won) or np.isnan(pairs.shares).any():
-        return Interval.none(NO_PAIRS[metric.pairs])
+        return interval.Interval.none(NO_PAIRS[metric.pairs])
     if pairs.cells > 1 and pairs.sizes.min() < 2:
-        return Interval.none("for some two classes there is a single pair")
-    return pairs_interval(
+        return interval.Interval.none("for some two classes there is a single pair")
+    return interval.pairs_interval(
         pairs.first,
         pairs.second,
         pairs.won,
@@ -122,7 +116,7 @@ def pairs_of(scores: Scores, metric: Metric, level: float) -> Interval:
     )
 
 
-def records_of(scores: Scores, metric: Metric, level: float) -> Interval:
+def records_of(scores: Scores, metric: Metric, level: float) -> interval.Interval:
     """Compute the interval of a mean over records of their loss.
 
     The loss of a record is averaged over repeats. For a root mean squared error, the
@@ -146,10 +140,12 @@ def records_of(scores: Scores, metric: Metric, level: float) -> Interval:
         )
     rows, losses = casewise_by_record(scores, metric)
     codes = scores.clusters
-    return mean_interval(losses, level, None if codes is None else codes[rows])
+    return interval.mean_interval(losses, level, None if codes is None else codes[rows])
 
 
-def narrow_interval(scores: Scores, metric: Metric, how: str, level: float) -> Interval:
+def narrow_interval(
+    scores: Scores, metric: Metric, how: str, level: float
+) -> interval.Interval:
     """Compute an interval of auROC that takes the fits as given, however it is stated.
 
     Folds may be too small for a variance of their own, so that a mean over folds is

@@ -10,30 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from statcv.errors import MetricError, suggestion
+from statcv.inference.intervals import given_fits, infinitesimal
 from statcv.inference.intervals.at_boundary import at_end, interval_at_end
 from statcv.inference.intervals.bootstrap import bootstrap_interval, why_not_resampled
 from statcv.inference.intervals.curve import curve_interval, curve_serves
-from statcv.inference.intervals.given_fits import (
-    delong_of,
-    folds_of,
-    has_pairs,
-    pairs_of,
-    records_of,
-)
-from statcv.inference.intervals.infinitesimal import (
-    corrected_serves,
-    infinitesimal_interval,
-    infinitesimal_serves,
-    influence_serves,
-)
 from statcv.inference.intervals.influence import influence_interval
 from statcv.inference.intervals.interval import Interval
 from statcv.inference.intervals.request import IntervalRequest
-from statcv.inference.refits.jackknife import (
-    corrected_jackknife_interval,
-    jackknife_interval,
-    without_logit,
-)
+from statcv.inference.refits import jackknife
 from statcv.inference.refits.nested_cv import nested_cv_interval
 from statcv.inference.refits.refitting import fixed_threshold
 from statcv.inference.scores import Scores
@@ -98,7 +82,7 @@ def _per_fold(scores: Scores, metric: Metric, how: str) -> bool:
 
 
 def _paired(scores: Scores, metric: Metric, how: str) -> bool:
-    return how == "paired" and has_pairs(scores, metric)
+    return how == "paired" and given_fits.has_pairs(scores, metric)
 
 
 def _mean_over_records(scores: Scores, metric: Metric, how: str) -> bool:
@@ -124,13 +108,13 @@ def _every(scores: Scores, metric: Metric, how: str) -> bool:
 def _influence(asked: IntervalRequest) -> Interval:
     if asked.metric.is_auroc:
         return influence_interval(asked.scores, asked.how, asked.level)
-    return infinitesimal_interval(asked, "given")
+    return infinitesimal.infinitesimal_interval(asked, "given")
 
 
 def _jackknife(asked: IntervalRequest, scale: str = "identity") -> Interval:
     if scale == "logit" and at_end(asked.metric, asked.value):
-        return interval_at_end(without_logit(asked.value), asked)
-    made = jackknife_interval(
+        return interval_at_end(jackknife.without_logit(asked.value), asked)
+    made = jackknife.jackknife_interval(
         asked.value, asked.metric, asked.level, asked.deleted(), scale
     )
     return interval_at_end(made, asked)
@@ -152,32 +136,41 @@ def _nested_cv(asked: IntervalRequest) -> Interval:
 
 # for which estimates each is available, and what computes it
 WAYS: dict[str, tuple[Serves, Make]] = {
-    "infinitesimal_jackknife": (infinitesimal_serves, infinitesimal_interval),
+    "infinitesimal_jackknife": (
+        infinitesimal.infinitesimal_serves,
+        infinitesimal.infinitesimal_interval,
+    ),
     "curve": (curve_serves, curve_interval),
     "corrected_influence": (
-        corrected_serves,
-        lambda asked: infinitesimal_interval(asked, "correlated"),
+        infinitesimal.corrected_serves,
+        lambda asked: infinitesimal.infinitesimal_interval(asked, "correlated"),
     ),
-    "delong": (_pooled_auroc, lambda asked: delong_of(asked.scores, asked.level)),
+    "delong": (
+        _pooled_auroc,
+        lambda asked: given_fits.delong_of(asked.scores, asked.level),
+    ),
     "logit": (
         _pooled_auroc,
-        lambda asked: delong_of(asked.scores, asked.level, "logit"),
+        lambda asked: given_fits.delong_of(asked.scores, asked.level, "logit"),
     ),
     "corrected_t": (
         _per_fold,
-        lambda asked: folds_of(asked.scores, asked.values, asked.level),
+        lambda asked: given_fits.folds_of(asked.scores, asked.values, asked.level),
     ),
-    "pairs": (_paired, lambda asked: pairs_of(asked.scores, asked.metric, asked.level)),
+    "pairs": (
+        _paired,
+        lambda asked: given_fits.pairs_of(asked.scores, asked.metric, asked.level),
+    ),
     "records": (
         _mean_over_records,
-        lambda asked: records_of(asked.scores, asked.metric, asked.level),
+        lambda asked: given_fits.records_of(asked.scores, asked.metric, asked.level),
     ),
-    "influence": (influence_serves, _influence),
+    "influence": (infinitesimal.influence_serves, _influence),
     "bootstrap": (_resampled, bootstrap_interval),
     "bca": (_resampled, lambda asked: bootstrap_interval(asked, bca=True)),
     "jackknife": (_every, _jackknife),
     "jackknife_logit": (_share, lambda asked: _jackknife(asked, "logit")),
-    "corrected_jackknife": (_auroc, corrected_jackknife_interval),
+    "corrected_jackknife": (_auroc, jackknife.corrected_jackknife_interval),
     "nested_cv": (_mean_over_records, _nested_cv),
 }
 

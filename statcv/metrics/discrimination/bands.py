@@ -252,7 +252,7 @@ def band_of_samples(
     order : numpy.ndarray of int, shape (n,)
         The order in which the records are drawn.
     how : tuple
-        Level, clusters, number of bootstrap samples, and seed, as `roc_band` takes them.
+        Level, clusters, number of bootstrap samples and seed; see `roc_band`.
     unmoved : str
         The remark if no sample moves the curve.
     """
