@@ -141,13 +141,8 @@ class LeftOut(Printed):
 
     def chosen(self, where: NDArray[Any] | slice) -> LeftOut:
         """Return some of the predictions, by their positions or a mask."""
-        return replace(
-            self,
-            fit=self.fit[where],
-            row=self.row[where],
-            predicted=self.predicted[where],
-            held=self.held[where],
-        )
+        names = ("fit", "row", "predicted", "held")
+        return replace(self, **{name: getattr(self, name)[where] for name in names})
 
     @cached_property
     def starts(self) -> Numbers:
@@ -349,15 +344,10 @@ class Scores(Printed):
 
     def chosen(self, where: NDArray[Any] | slice) -> Scores:
         """Return some of the predictions, by their positions or a mask."""
-        threshold, known = self.threshold, self.of_training
-        return replace(
-            self,
-            split=self.split[where],
-            row=self.row[where],
-            predicted=self.predicted[where],
-            threshold=None if threshold is None else threshold[where],
-            of_training=None if known is None else known[where],
-        )
+        names = ("split", "row", "predicted", "threshold", "of_training")
+        known = {name: getattr(self, name) for name in names}
+        some = {name: one[where] for name, one in known.items() if one is not None}
+        return replace(self, **some)
 
     @property
     def n_splits(self) -> int:

@@ -345,7 +345,7 @@ class SharedRecords(Printed):
 
     def sides(self, first: str, second: str) -> tuple[Side, Side]:
         """Return the predictions of two results with one numbering of the records."""
-        a, b = (Side(self.scores[name], self.numbers(name)) for name in (first, second))
+        a, b = ((self.scores[name], self.numbers(name)) for name in (first, second))
         return a, b
 
     def numbers(self, name: str) -> Numbers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,6 +138,14 @@ class Swaps:
     exact: bool
     undefined: int = 0
 
+    @classmethod
+    def of(
+        cls, as_extreme: int, times: int, sd: float, exact: bool, undefined: int = 0
+    ) -> Swaps:
+        """Return the test; random swaps include the observed one."""
+        p = as_extreme / times if exact else (1 + as_extreme) / (1 + times)
+        return cls(p, sd, times, exact, undefined)
+
 
 def flip_signs(
     terms: Floats, clusters: Numbers | None, times: int, rng: np.random.Generator
@@ -170,30 +178,25 @@ def flip_signs(
     moving = terms[terms != 0]
     # under the null hypothesis each sign is equally likely
     reached = abs(float(moving.sum())) - SLACK * float(np.abs(moving).sum())
-    if len(moving) <= EXACT_UNITS:
-        every = _all_sums(moving)
-        share = float(np.mean(np.abs(every) >= reached))
-        return Swaps(share, sd, len(every), exact=True)
-    sums = _random_sums(moving, times, rng)
+    at_a_time = max(1, CELLS // max(len(moving), 1))
+    # a sum with other signs is twice the terms kept minus all terms
+    patterns = _patterns(len(moving), times, rng, at_a_time)
+    sums = np.concatenate([2 * (kept @ moving) - moving.sum() for kept in patterns])
     as_extreme = int((np.abs(sums) >= reached).sum())
-    return Swaps((1 + as_extreme) / (1 + times), sd, times, exact=False)
+    return Swaps.of(as_extreme, len(sums), sd, len(moving) <= EXACT_UNITS)
 
 
-def _all_sums(terms: Floats) -> Floats:
-    """Return the sum under every pattern of signs."""
-    sums = np.zeros(1)
-    for term in terms:
-        sums = np.concatenate([sums + term, sums - term])
-    return sums
-
-
-def _random_sums(terms: Floats, times: int, rng: np.random.Generator) -> Floats:
-    sums, at_a_time = np.empty(times), max(1, CELLS // len(terms))
-    for some in cut(times, at_a_time):
-        # a sum with random signs is twice the terms kept minus all terms
-        kept = rng.integers(0, 2, (len(some), len(terms)), dtype=np.int8)
-        sums[some.start : some.stop] = 2 * (kept @ terms) - terms.sum()
-    return sums
+def _patterns(
+    units: int, times: int, rng: np.random.Generator, at_a_time: int = 1
+) -> Iterator[NDArray[np.int8]]:
+    """Yield which units change: every pattern of few of them, or random patterns."""
+    exact = units <= EXACT_UNITS
+    for some in cut(2**units if exact else times, at_a_time):
+        if exact:
+            bits = np.array(some)[:, None] >> np.arange(units) & 1
+            yield bits.astype(np.int8)
+        else:
+            yield rng.integers(0, 2, (len(some), units), dtype=np.int8)
 
 
 def auroc_terms(y: NDArray[np.generic], a: Floats, b: Floats) -> Floats:
@@ -269,27 +272,18 @@ def swap(
     differ = (a != b).reshape(len(a), -1).any(axis=1)
     moving, place = np.unique(units[differ], return_inverse=True)
     # records that both models predict alike do not move
-    observed = metric(b) - metric(a)
-    exact = len(moving) <= EXACT_UNITS
-    count = 2 ** len(moving) if exact else times
-    found = np.empty(count)
-    for number in range(count):
-        if exact:
-            turned = (number >> np.arange(len(moving))) & 1 == 1
-        else:
-            turned = rng.integers(0, 2, len(moving), dtype=np.int8) == 1
-        changed = np.zeros(len(a), dtype=bool)
-        changed[differ] = turned[place]
+    observed, changed, found = metric(b) - metric(a), np.zeros(len(a), dtype=bool), []
+    for turned in _patterns(len(moving), times, rng):
+        changed[differ] = turned[0, place] == 1
         where = changed if a.ndim == 1 else changed[:, None]
-        found[number] = metric(np.where(where, a, b)) - metric(np.where(where, b, a))
-    undefined = int(np.isnan(found).sum())
+        found.append(metric(np.where(where, a, b)) - metric(np.where(where, b, a)))
+    known = np.array(found)[~np.isnan(found)]
+    undefined = len(found) - len(known)
     reached = abs(observed) - SLACK * max(1.0, abs(observed))
-    as_extreme = int((np.abs(found) >= reached).sum()) + undefined
-    # random swaps include the observed one
-    p = as_extreme / count if exact else (1 + as_extreme) / (1 + count)
-    known = found[~np.isnan(found)]
+    as_extreme = int((np.abs(known) >= reached).sum()) + undefined
     sd = float(np.sqrt(np.mean(known**2))) if len(known) else np.nan
-    return Swaps(p, sd, count, exact, undefined)
+    exact = len(moving) <= EXACT_UNITS
+    return Swaps.of(as_extreme, len(found), sd, exact, undefined)
 
 
 Clusters = Numbers | None
