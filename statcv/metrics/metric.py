@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from statcv.errors import MetricError
 from statcv.metrics.discrimination.rounding import round_probabilities
-from statcv.metrics.influence.derivative import Derive
-from statcv.metrics.influence.weighted import Weighted
+from statcv.metrics.influence.weighted import Derive, Weighted
 from statcv.numeric.arrays import Floats
 from statcv.numeric.survival import events_by, free_at
 from statcv.tables import Printed, Said, fields_of

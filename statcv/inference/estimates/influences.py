@@ -24,7 +24,7 @@ from statcv.inference.estimates.values import (
 )
 from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
-from statcv.metrics.influence.derivative import Placements
+from statcv.metrics.influence.weighted import Placements
 from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.sensitivity import Sensitivity
 

@@ -22,8 +22,8 @@ from statcv.inference.estimates.values import values_by_split
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric, concordance_by_group
 from statcv.metrics.discrimination.ranking import concordance_counts
-from statcv.metrics.influence.derivative import Placements
 from statcv.metrics.influence.table import placements
+from statcv.metrics.influence.weighted import Placements
 from statcv.numeric.arrays import Bools, Floats, Numbers
 
 Sides = tuple[int, int]

@@ -15,7 +15,7 @@ from statcv.metrics.classification.confusion import tables_of
 from statcv.metrics.discrimination.by_value import RankedRecords, placement_counts
 from statcv.metrics.discrimination.ranking import concordance_counts
 from statcv.metrics.influence import weighted
-from statcv.metrics.influence.derivative import Derivative, Derive, Placements
+from statcv.metrics.influence.weighted import Derivative, Derive, Placements
 from statcv.metrics.probabilities.distances import DISTANCES
 from statcv.metrics.probabilities.recalibration import recalibration
 from statcv.numeric.arrays import Bools, Floats

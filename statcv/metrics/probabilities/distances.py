@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statcv.metrics import inputs
-from statcv.metrics.influence.derivative import Derivative
+from statcv.metrics.influence.weighted import Derivative
 from statcv.metrics.probabilities import smooth as smoothing
 from statcv.metrics.probabilities.recalibration import logit_of
 from statcv.numeric.arrays import Bools, Floats, Numbers

@@ -18,8 +18,7 @@ from numpy.typing import ArrayLike
 from statcv.errors import MetricError
 from statcv.metrics.discrimination.by_value import RankedRecords
 from statcv.metrics.influence import weighted
-from statcv.metrics.influence.derivative import Derivative, Placements
-from statcv.metrics.influence.weighted import DIGITS
+from statcv.metrics.influence.weighted import DIGITS, Derivative, Placements
 from statcv.metrics.inputs import real_array, same_length, vector
 from statcv.metrics.metric import Metric
 from statcv.numeric import survival

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from statcv.arguments import described, is_list, is_number
 from statcv.errors import MetricError
 from statcv.metrics.discrimination.ranking import lower_sums
-from statcv.metrics.influence.derivative import Derivative
+from statcv.metrics.influence.weighted import Derivative
 from statcv.metrics.inputs import real_number
 from statcv.metrics.metric import Metric
 from statcv.metrics.registry import METRICS
