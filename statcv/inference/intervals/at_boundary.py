@@ -30,8 +30,6 @@ REVERSED = (
     "under these folds whatever the data, so that an auROC of 1 says nothing about the "
     "model"
 )
-ASSUMES = "{of}; all of {pairs} pairs that share no {unit} are ranked {side}"
-ALL_ALIKE = "{of}; all of {units} are decided {side}"
 # shares of all records, or of those of one class, by the code of the class
 SHARES = {"accuracy": None, "sensitivity": 1, "specificity": 0}
 
@@ -77,22 +75,21 @@ def interval_at_end(made: Interval, asked: IntervalRequest) -> Interval:
     if pairs < placements.FEWEST:
         return made
     unit = "record" if scores.clusters is None else "cluster"
-    side = "right" if value == 1 else "wrong"
-    # m independent pairs are all ranked right with probability area**m
-    lower, upper = placements.limits_at_end(value, pairs, asked.level)
-    return replace(
-        made,
-        lower=lower,
-        upper=upper,
-        method=f"exact bound on {pairs} disjoint pairs",
-        assumes=ASSUMES.format(
-            of=OF_OTHERS if scores.external else GIVEN,
-            pairs=pairs,
-            unit=unit,
-            side=side,
-        ),
-        pairs=pairs,
-    )
+    said = f"all of {pairs} pairs that share no {unit} are ranked"
+    found = _bound(made, asked, pairs, f"{pairs} disjoint pairs", said)
+    return replace(found, pairs=pairs)
+
+
+def _bound(
+    made: Interval, asked: IntervalRequest, units: int, counted: str, said: str
+) -> Interval:
+    """Return the exact bound on independent units that are all right, or all wrong."""
+    # m of them are all right with probability share**m
+    lower, upper = placements.limits_at_end(asked.value, units, asked.level)
+    of = OF_OTHERS if asked.scores.external else GIVEN
+    assumes = f"{of}; {said} {'right' if asked.value == 1 else 'wrong'}"
+    found = replace(made, lower=lower, upper=upper, assumes=assumes)
+    return replace(found, method=f"exact bound on {counted}")
 
 
 def _share_at_end(made: Interval, asked: IntervalRequest) -> Interval:
@@ -102,23 +99,13 @@ def _share_at_end(made: Interval, asked: IntervalRequest) -> Interval:
     lacking = asked.undefined if asked.how == "pooled" else not asked.has_folds
     if units < placements.FEWEST or value not in ENDS or lacking:
         return made
-    # m independent records are all decided right with probability share**m
-    lower, upper = placements.limits_at_end(value, units, asked.level)
-    if not np.isnan(made.lower):  # fits that vary make no interval narrower
-        ends = min(made.lower, lower), max(made.upper, upper)
-        return replace(made, lower=ends[0], upper=ends[1])
     counted = plural(units, "record" if scores.clusters is None else "cluster")
-    return replace(
-        made,
-        lower=lower,
-        upper=upper,
-        method=f"exact bound on {counted}",
-        assumes=ALL_ALIKE.format(
-            of=OF_OTHERS if scores.external else GIVEN,
-            units=counted,
-            side="right" if value == 1 else "wrong",
-        ),
-    )
+    found = _bound(made, asked, units, counted, f"all of {counted} are decided")
+    if np.isnan(made.lower):
+        return found
+    # fits that vary make no interval narrower
+    ends = min(made.lower, found.lower), max(made.upper, found.upper)
+    return replace(made, lower=ends[0], upper=ends[1])
 
 
 def units_of_share(scores: Scores, metric: Metric) -> int:

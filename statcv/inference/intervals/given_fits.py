@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,51 +19,48 @@ from statcv.inference.intervals import interval
 from statcv.inference.intervals.influence import influence_interval
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
-from statcv.numeric.arrays import Floats
 from statcv.words import plural
 
+if TYPE_CHECKING:
+    from statcv.inference.intervals.request import IntervalRequest
 
-def delong_of(scores: Scores, level: float, scale: str = "wald") -> interval.Interval:
+
+def delong_of(asked: IntervalRequest, scale: str = "wald") -> interval.Interval:
     """Compute the interval of a pooled auROC by DeLong's variance.
 
     The auROC and the variance are averaged over repeats.
 
     Parameters
     ----------
-    scores : Scores
-        The held-out predictions.
-    level : float
-        Confidence level of the interval.
+    asked : IntervalRequest
+        The estimate.
     scale : {"wald", "logit"}
         An interval that is symmetric about the area, or about its logit.
     """
+    scores, codes = asked.scores, asked.scores.clusters
     parts = [scores.by_record(where, rank=True) for where in scores.by_repeat]
-    codes = scores.clusters
     return interval.delong_interval(
         [scores.y[rows] for rows, _ in parts],
         [scores.to_rank(predicted) for _, predicted in parts],
-        level,
+        asked.level,
         interval=scale,
         clusters=None if codes is None else [codes[rows] for rows, _ in parts],
     )
 
 
-def folds_of(scores: Scores, values: Floats, level: float) -> interval.Interval:
+def folds_of(asked: IntervalRequest) -> interval.Interval:
     """Compute the interval of a mean over folds by the corrected t.
 
     Parameters
     ----------
-    scores : Scores
-        The held-out predictions.
-    values : numpy.ndarray, shape (folds,)
-        The metric in each fold.
-    level : float
-        Confidence level of the interval.
+    asked : IntervalRequest
+        The estimate.
     """
+    scores, values = asked.scores, asked.values
     # folds without a value do not count
     known, sizes = ~np.isnan(values), np.diff(scores.starts)
     made = interval.corrected_t_interval(
-        values[known], scores.n_train[known], sizes[known], level
+        values[known], scores.n_train[known], sizes[known], asked.level
     )
     if not scores.split_clusters or np.isnan(made.lower):
         return made
@@ -84,20 +82,17 @@ def has_pairs(scores: Scores, metric: Metric) -> bool:
     return lists_pairs(scores) if metric.rank else not scores.apart
 
 
-def pairs_of(scores: Scores, metric: Metric, level: float) -> interval.Interval:
+def pairs_of(asked: IntervalRequest) -> interval.Interval:
     """Compute the interval of a paired estimate: a share of pairs, or a slope.
 
     Parameters
     ----------
-    scores : Scores
-        The held-out predictions.
-    metric : Metric
-        The metric that is estimated from pairs.
-    level : float
-        Confidence level of the interval.
+    asked : IntervalRequest
+        The estimate.
     """
+    scores, metric = asked.scores, asked.metric
     if not metric.rank:
-        return slope_interval(scores, level)
+        return slope_interval(scores, asked.level)
     pairs = concordant_pairs(scores, metric)
     if pairs is None:
         return interval.Interval.none(MIRRORED)
@@ -109,14 +104,14 @@ def pairs_of(scores: Scores, metric: Metric, level: float) -> interval.Interval:
         pairs.first,
         pairs.second,
         pairs.won,
-        level,
+        asked.level,
         scores.clusters,
         share=float(pairs.shares.mean()),
         moved=pairs.moved,
     )
 
 
-def records_of(scores: Scores, metric: Metric, level: float) -> interval.Interval:
+def records_of(asked: IntervalRequest) -> interval.Interval:
     """Compute the interval of a mean over records of their loss.
 
     The loss of a record is averaged over repeats. For a root mean squared error, the
@@ -124,28 +119,20 @@ def records_of(scores: Scores, metric: Metric, level: float) -> interval.Interva
 
     Parameters
     ----------
-    scores : Scores
-        The held-out predictions.
-    metric : Metric
-        A metric with a loss for each record, or the root of such a metric.
-    level : float
-        Confidence level of the interval.
+    asked : IntervalRequest
+        The estimate of a metric with a loss for each record, or of its root.
     """
+    scores, metric = asked.scores, asked.metric
     if metric.root_of is not None:
-        made = records_of(scores, metric.root_of, level)
-        return (
-            made
-            if made.method == "none"
-            else made.of_root(f"root of the {made.method}")
-        )
+        made = records_of(replace(asked, metric=metric.root_of))
+        known = made.method != "none"
+        return made.of_root(f"root of the {made.method}") if known else made
     rows, losses = casewise_by_record(scores, metric)
-    codes = scores.clusters
-    return interval.mean_interval(losses, level, None if codes is None else codes[rows])
+    codes = None if scores.clusters is None else scores.clusters[rows]
+    return interval.mean_interval(losses, asked.level, codes)
 
 
-def narrow_interval(
-    scores: Scores, metric: Metric, how: str, level: float
-) -> interval.Interval:
+def narrow_interval(asked: IntervalRequest) -> interval.Interval:
     """Compute an interval of auROC that takes the fits as given, however it is stated.
 
     Folds may be too small for a variance of their own, so that a mean over folds is
@@ -153,17 +140,11 @@ def narrow_interval(
 
     Parameters
     ----------
-    scores : Scores
-        The held-out predictions.
-    metric : Metric
-        The metric.
-    how : {"pooled", "per_fold", "paired"}
-        The way in which it is stated.
-    level : float
-        Confidence level of the interval.
+    asked : IntervalRequest
+        The estimate.
     """
-    if how == "paired" and has_pairs(scores, metric):
-        return pairs_of(scores, metric, level)
-    if how != "paired" and not scores.apart:
-        return delong_of(scores, level)
-    return influence_interval(scores, how, level)
+    if asked.how == "paired" and has_pairs(asked.scores, asked.metric):
+        return pairs_of(asked)
+    if asked.how != "paired" and not asked.scores.apart:
+        return delong_of(asked)
+    return influence_interval(asked.scores, asked.how, asked.level)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from statcv.errors import MetricError, suggestion
 from statcv.inference.intervals import given_fits, infinitesimal
@@ -143,33 +144,18 @@ WAYS: dict[str, tuple[Serves, Make]] = {
     "curve": (curve_serves, curve_interval),
     "corrected_influence": (
         infinitesimal.corrected_serves,
-        lambda asked: infinitesimal.infinitesimal_interval(asked, "correlated"),
+        partial(infinitesimal.infinitesimal_interval, fits="correlated"),
     ),
-    "delong": (
-        _pooled_auroc,
-        lambda asked: given_fits.delong_of(asked.scores, asked.level),
-    ),
-    "logit": (
-        _pooled_auroc,
-        lambda asked: given_fits.delong_of(asked.scores, asked.level, "logit"),
-    ),
-    "corrected_t": (
-        _per_fold,
-        lambda asked: given_fits.folds_of(asked.scores, asked.values, asked.level),
-    ),
-    "pairs": (
-        _paired,
-        lambda asked: given_fits.pairs_of(asked.scores, asked.metric, asked.level),
-    ),
-    "records": (
-        _mean_over_records,
-        lambda asked: given_fits.records_of(asked.scores, asked.metric, asked.level),
-    ),
+    "delong": (_pooled_auroc, given_fits.delong_of),
+    "logit": (_pooled_auroc, partial(given_fits.delong_of, scale="logit")),
+    "corrected_t": (_per_fold, given_fits.folds_of),
+    "pairs": (_paired, given_fits.pairs_of),
+    "records": (_mean_over_records, given_fits.records_of),
     "influence": (infinitesimal.influence_serves, _influence),
     "bootstrap": (_resampled, bootstrap_interval),
-    "bca": (_resampled, lambda asked: bootstrap_interval(asked, bca=True)),
+    "bca": (_resampled, partial(bootstrap_interval, bca=True)),
     "jackknife": (_every, _jackknife),
-    "jackknife_logit": (_share, lambda asked: _jackknife(asked, "logit")),
+    "jackknife_logit": (_share, partial(_jackknife, scale="logit")),
     "corrected_jackknife": (_auroc, jackknife.corrected_jackknife_interval),
     "nested_cv": (_mean_over_records, _nested_cv),
 }

@@ -332,7 +332,7 @@ def corrected_jackknife_interval(asked: IntervalRequest) -> Interval:
         return Interval.none(deleted if isinstance(deleted, str) else deleted.unmoved)
     if not 0 < value < 1:
         return without_logit(value)
-    given = narrow_interval(asked.scores, metric, asked.how, asked.level)
+    given = narrow_interval(asked)
     if math.isnan(given.se):
         return Interval.none(given.assumes)
     assumes = CORRECTED_ASSUMES + deleted.caveats
