@@ -101,9 +101,8 @@ def from_bytes(content: bytes, call: str) -> Part | None:
 
 
 def _linear(arrays: Mapping[str, NDArray[Any]]) -> LinearFits | None:
-    kept: dict[str, Any] = {
-        name: arrays.get(f"linear_{name}") for name in (*ARRAYS, "rows")
-    }
+    names = (*ARRAYS, "rows")
+    kept: dict[str, Any] = {name: arrays.get(f"linear_{name}") for name in names}
     if kept["coefficients"] is None or kept["penalty"] is None:
         return None
     return LinearFits(**kept)

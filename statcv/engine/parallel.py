@@ -226,9 +226,8 @@ def do_tasks(
         try:
             for start in range(0, len(ranges), size):
                 some = ranges[start : start + size]
-                yield from parallel(
-                    delayed(_do)(fit, shared, task, here) for task in some
-                )
+                calls = (delayed(_do)(fit, shared, task, here) for task in some)
+                yield from parallel(calls)
         except BrokenProcessPool:
             raise WorkerError(
                 f"the system ended one of {workers} worker processes, most often for "

@@ -32,9 +32,8 @@ def mean_by(rows: Numbers, values: Floats) -> tuple[Numbers, Floats]:
         return distinct, means if len(distinct) == len(times) else means[distinct]
     columns = values.reshape(len(values), -1).T
     # the mean of each class is taken over the predictions of a record
-    total = np.stack(
-        [np.bincount(rows, column)[distinct] for column in columns], axis=1
-    )
+    sums = [np.bincount(rows, column)[distinct] for column in columns]
+    total = np.stack(sums, axis=1)
     means = total / times[distinct][:, None]
     return distinct, means.reshape(len(distinct), *values.shape[1:])
 

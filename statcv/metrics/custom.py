@@ -328,9 +328,8 @@ def _described(function: Callable[..., Any]) -> _Description:
     elif base.endswith(("_error", "_loss", "_deviance")):
         higher = False
     reads = "classes" if _takes_classes(function) else None
-    return _Description(
-        function, _with_keywords(base, keywords), higher, keywords, reads
-    )
+    name = _with_keywords(base, keywords)
+    return _Description(function, name, higher, keywords, reads)
 
 
 def _takes_classes(function: Callable[..., Any]) -> bool:

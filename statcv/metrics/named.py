@@ -64,9 +64,8 @@ def _metrics_of_times(outcome: Named) -> Mapping[str, Metric]:
     horizons, found = outcome.horizons, {}
     for name, metric in survival_metrics(horizons).items():
         at = metric.horizon
-        found[name] = _read(
-            metric, outcome, 0 if at is None else 1 + horizons.index(at)
-        )
+        column = 0 if at is None else 1 + horizons.index(at)
+        found[name] = _read(metric, outcome, column)
     if len(horizons) >= FEWEST_HORIZONS:
         whole = integrated_brier_metric(horizons)
         found[whole.name] = _read(whole, outcome, slice(1, None))

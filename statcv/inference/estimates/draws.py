@@ -166,9 +166,8 @@ class Draws:
 
     def minus(self, other: Draws) -> Draws:
         """Return the draws of the difference of two estimates."""
-        return replace(
-            self, error=self.error - other.error, held=self.held - other.held
-        )
+        error, held = self.error - other.error, self.held - other.held
+        return replace(self, error=error, held=held)
 
     @property
     def excess(self) -> float:
@@ -327,12 +326,8 @@ def variance_at_equality(
     # what the larger model adds shrinks to its size at equality
     predictions = larger.shifted((math.sqrt(2 * noise / size) - 1) * added)
     form, draws = _form(both[1], metric, how), n_draws(units)
-    value = np.concatenate(
-        [
-            form.value(*predictions, weights)
-            for weights in _weights(unit, units, draws, larger.step)
-        ]
-    )
+    drawn_weights = _weights(unit, units, draws, larger.step)
+    value = np.concatenate([form.value(*predictions, own) for own in drawn_weights])
     whole = float((drawn[1].held - drawn[0].held).var())
     found = float((value - drawn[0].held).var())
     return found / whole if found < whole else 1.0
@@ -422,9 +417,8 @@ class _Form:
         """
         total = np.zeros(len(weights))
         for part, share in zip(self.parts, self.shares, strict=True):
-            total += share * self._weighted(
-                part, part.gather(predicted), weights[:, part.row]
-            )
+            own = part.gather(predicted)
+            total += share * self._weighted(part, own, weights[:, part.row])
         return total
 
     def of_model(self, model: Floats) -> Floats:

@@ -294,10 +294,8 @@ class Influences:
         draws = None
         if self.draws is not None and other.draws is not None:
             draws = self.draws.minus(other.draws)
-        units = self.units.joined(other.units)
-        return Influences(
-            self.value - other.value, self.held - other.held, units, draws
-        )
+        units, held = self.units.joined(other.units), self.held - other.held
+        return Influences(self.value - other.value, held, units, draws)
 
 
 def influences(

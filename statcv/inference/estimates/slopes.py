@@ -100,12 +100,9 @@ def slope_interval(scores: Scores, level: float) -> interval.Interval:
     if lacking:
         return interval.Interval.none(lacking[0])
     slopes = [pairs.slope for pairs in parts]
-    moved = np.concatenate(
-        [
-            paired_slope.slope_influence(pairs.difference, slope) / len(parts)
-            for pairs, slope in zip(parts, slopes, strict=True)
-        ]
-    )
+    each = zip((pairs.difference for pairs in parts), slopes, strict=True)
+    influences = [paired_slope.slope_influence(*one) for one in each]
+    moved = np.concatenate(influences) / len(parts)
     first = np.concatenate([pairs.first for pairs in parts])
     second = np.concatenate([pairs.second for pairs in parts])
     first, second, few = interval.units_of_pairs(first, second, clusters)
@@ -114,9 +111,8 @@ def slope_interval(scores: Scores, level: float) -> interval.Interval:
     # pairs that share a record are correlated
     total = interval.squares_of_pairs(first, second, moved)
     if total <= 1e-9 * float((moved**2).sum()):
-        return interval.Interval.none(
-            f"the pairs do not move the slope, {interval.NOTHING}"
-        )
+        why = f"the pairs do not move the slope, {interval.NOTHING}"
+        return interval.Interval.none(why)
     method, assumes = "slope of pairs, clustered by record", interval.RECORDS_ONLY
     if clusters is not None:
         method, assumes = "slope of pairs, cluster-robust", interval.CLUSTERS_ONLY

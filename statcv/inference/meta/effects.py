@@ -156,10 +156,8 @@ def random_effects(
     if len(y) < 2:
         few = "only one data set has" if len(y) else "no data set has"
         alone = float(y[0]) if len(y) else np.nan
-        why = f"{few} both; a meta-analysis needs two"
-        return RandomEffects(
-            estimate=alone, level=level, n=len(y), method=method, reason=why
-        )
+        about = {"method": method, "reason": f"{few} both; a meta-analysis needs two"}
+        return RandomEffects(estimate=alone, level=level, n=len(y), **about)
     # Cochran's Q about the mean of a common effect
     k, fixed = len(y), 1 / variance
     q = float(fixed @ (y - _mean(y, fixed)) ** 2)
@@ -236,8 +234,6 @@ def _reml(y: Floats, variance: Floats) -> float:
     slopes = np.array([slope(tau2) for tau2 in grid])
     turns = np.flatnonzero((slopes[:-1] > 0) & (slopes[1:] <= 0))
     peaks = [0.0] if slopes[0] <= 0 else []
-    peaks += [
-        float(brentq(slope, grid[i], grid[i + 1], xtol=1e-16, rtol=1e-14))
-        for i in turns
-    ]
+    to: dict[str, float] = {"xtol": 1e-16, "rtol": 1e-14}
+    peaks += [float(brentq(slope, grid[i], grid[i + 1], **to)) for i in turns]
     return max(peaks, key=likelihood)

@@ -457,10 +457,8 @@ def _ranks(scores: Floats) -> Floats:
 
 def _about(found: Swaps) -> str:
     if found.undefined:
-        return (
-            f"{found.undefined} of {found.times} swaps have no value and count as "
-            "extreme"
-        )
+        lost = f"{found.undefined} of {found.times} swaps"
+        return f"{lost} have no value and count as extreme"
     if found.exact and found.times < 2**5:
         return f"there are only {found.times} distinct swaps"
     return ""
@@ -560,15 +558,13 @@ def paired_jackknife(
     """
     alike = np.array_equal(first.group, second.group) and first.unit == second.unit
     if not alike:
-        return PairedTest.unavailable(
-            difference, "the clusters differ between the results"
-        )
+        why = "the clusters differ between the results"
+        return PairedTest.unavailable(difference, why)
     if math.isnan(given.se):
         return PairedTest.unavailable(difference, given.reason)
     # the jackknife of the difference deletes the same record from both
-    moved = Jackknife(
-        second.values - first.values, first.group, first.unit, first.n_fits
-    )
+    values = second.values - first.values
+    moved = Jackknife(values, first.group, first.unit, first.n_fits)
     # half of what the jackknife exceeds DeLong's variance by
     se, df = corrected_se(moved, given.se), moved.df if not moved.unmoved else math.nan
     if se <= ROUNDING:

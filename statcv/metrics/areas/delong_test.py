@@ -294,10 +294,8 @@ def delong_contrast(
         return DeLongContrast(
             estimate, covariance, math.nan, len(weights), math.nan, reason
         )
-    size = np.abs(weights)
-    statistic, df = _wald(
-        estimate, covariance, size.sum(axis=1), size @ placed.standard_errors
-    )
+    unit, spread = np.abs(weights).sum(axis=1), np.abs(weights) @ placed.standard_errors
+    statistic, df = _wald(estimate, covariance, unit, spread)
     if np.isinf(statistic):
         reason = SAME_EVERYWHERE
         warn_degenerate("the areas differ")

@@ -53,10 +53,9 @@ class CountsByValue:
     @property
     def totals(self) -> tuple[Floats, Floats]:
         """The positive and the other records of each group."""
-        return (
-            sums_between(self.ones, self.bounds),
-            sums_between(self.zeros, self.bounds),
-        )
+        sides = (self.ones, self.zeros)
+        ones, zeros = (sums_between(side, self.bounds) for side in sides)
+        return ones, zeros
 
     def roc_areas(self) -> Floats:
         """Return the area under the ROC curve of each group, NaN without two classes.
@@ -73,14 +72,11 @@ class CountsByValue:
     def pr_areas(self, method: str) -> Floats:
         """Return the area under the precision-recall curve, NaN without positives."""
         if method == "interpolated":
-            return np.array(
-                [self._interpolated(*ends) for ends in pairwise(self.bounds)]
-            )
-        ones, zeros = self.totals
-        above = np.repeat(ones, np.diff(self.bounds)) - self._through(self.ones, ones)
-        false = np.repeat(zeros, np.diff(self.bounds)) - self._through(
-            self.zeros, zeros
-        )
+            ends = pairwise(self.bounds)
+            return np.array([self._interpolated(*both) for both in ends])
+        (ones, zeros), values = self.totals, np.diff(self.bounds)
+        above = np.repeat(ones, values) - self._through(self.ones, ones)
+        false = np.repeat(zeros, values) - self._through(self.zeros, zeros)
         true = above + self.ones
         height = true / (true + false + self.zeros)
         if method == "trapezoid":  # with the precision at the next larger value
@@ -284,9 +280,8 @@ def placement_counts(
     above = np.repeat(ones, np.diff(by.bounds)) - by._through(by.ones, ones)
     above += by.ones / 2
     counts = np.empty(len(score))
-    counts[ranked.order] = np.where(
-        hits, ranked.repeated(below), ranked.repeated(above)
-    )
+    below, above = ranked.repeated(below), ranked.repeated(above)
+    counts[ranked.order] = np.where(hits, below, above)
     return counts, float(by.ones @ by.zeros)
 
 

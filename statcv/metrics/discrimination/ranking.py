@@ -297,9 +297,8 @@ def auroc_ovr(
     codes, scores = _codes_and_scores(y, p)
     classes = range(scores.shape[1])
     size = np.bincount(codes, minlength=len(classes))
-    areas: Floats = np.array(
-        [auroc(codes == k, scores[:, k], tie_tol=tie_tol) for k in classes]
-    )
+    each = [auroc(codes == k, scores[:, k], tie_tol=tie_tol) for k in classes]
+    areas: Floats = np.array(each)
     if average is None:
         return areas
     if average == "macro" or not size.any():

@@ -127,10 +127,8 @@ def brier_parts(
         codes = quantile_groups(p, groups)
     n, n_groups = p.size, int(codes.max(initial=-1)) + 1
     if odd := inputs.improper(p):
-        nan = float("nan")
-        return BrierParts(
-            nan, nan, nan, nan, nan, nan, n_groups, n, bias_corrected, odd
-        )
+        missing = [float("nan")] * 6
+        return BrierParts(*missing, n_groups, n, bias_corrected, odd)
     size = np.bincount(codes)
     share = np.bincount(codes, positive) / size
     forecast = np.bincount(codes, p) / size

@@ -88,10 +88,8 @@ class RisksBy:
 
     def _falling(self, known: Known) -> list[tuple[Floats, Floats]]:
         """Return the weights of cases and controls from each risk on, for each set."""
-        sides = known.case, known.control
-        return [
-            self._ranked.falling(*(own * some for some in sides)) for own in known.own
-        ]
+        sides, ranked = (known.case, known.control), self._ranked
+        return [ranked.falling(*(own * some for some in sides)) for own in known.own]
 
     def roc(self) -> tuple[Floats, Floats]:
         """Return false and true positive rates, whose area is the AUC at the horizon.

@@ -175,9 +175,8 @@ def integrated_brier_metric(horizons: tuple[float, ...]) -> Metric:
     """
     times = _rising(horizons)
     name, label = f"integrated_brier@{times[-1]:g}", f"Brier score to {times[-1]:g}"
-    return _metric(
-        "brier", name, f"integrated {label}", IntegratedBrier(times), times[-1]
-    )
+    form = IntegratedBrier(times)
+    return _metric("brier", name, f"integrated {label}", form, times[-1])
 
 
 def _rising(horizons: tuple[float, ...]) -> tuple[float, ...]:
@@ -201,10 +200,8 @@ class IntegratedBrier:
     def _parts(self) -> list[tuple[float, measures.AtHorizon]]:
         ends = np.array([0.0, *self.horizons, self.horizons[-1]])
         shares = (ends[2:] - ends[:-2]) / 2 / self.horizons[-1]
-        forms = (
-            measures.AtHorizon(measures.MeanOf(measures.squared), time)
-            for time in self.horizons
-        )
+        score = measures.MeanOf(measures.squared)
+        forms = (measures.AtHorizon(score, time) for time in self.horizons)
         return list(zip(shares.tolist(), forms, strict=True))
 
     def __call__(self, y: Floats, x: Floats, weights: Floats, **named: Any) -> Floats:
@@ -340,20 +337,16 @@ class Concordance:
         slot, ranks = RiskSets.of(y).slot, measures.with_ties(x)
         events = weights * self._factor(y, weights, **named)
         right = _before(slot, -ranks, events)
+        pairs = weights * _before(slot, None, events)
         with np.errstate(all="ignore"):
-            found = (weights * right).sum(1) / (
-                weights * _before(slot, None, events)
-            ).sum(1)
+            found = (weights * right).sum(1) / pairs.sum(1)
         found = np.minimum(found, 1.0)  # equal sums may be rounded apart
         return np.where(np.isnan(x).any(axis=1), np.nan, found)
 
     def derivative(self, y: Floats, x: Floats, **named: Floats | None) -> Derivative:
         """Return the derivatives."""
-        slot, ranks, one = (
-            RiskSets.of(y).slot,
-            measures.with_ties(x)[None],
-            np.ones((1, len(y))),
-        )
+        slot, one = RiskSets.of(y).slot, np.ones((1, len(y)))
+        ranks = measures.with_ties(x)[None]
         factor = self._factor(y, one, **named)
         right, pairs = (_before(slot, by, factor)[0] for by in (-ranks, None))
         above, later = (_before(-slot, by, one)[0] for by in (ranks, None))
@@ -377,9 +370,8 @@ class Concordance:
         if not self.uno:
             return counts[None].astype(float)
         if uncensored is None:
-            uncensored = measures.censoring_curve(y, weights, censoring).before(
-                np.abs(y)
-            )
+            curve = measures.censoring_curve(y, weights, censoring)
+            uncensored = curve.before(np.abs(y))
         return np.where(counts, 1 / uncensored**2, 0.0).reshape(-1, len(y))
 
 
