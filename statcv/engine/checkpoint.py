@@ -410,13 +410,9 @@ def _data_digest(setup: Setup) -> str:
     terms, outcome = design.terms, design.outcome
     said = design.names, outcome.kind, list(map(str, outcome.levels))
     frame = pd.util.hash_pandas_object(terms.frame).to_numpy() if terms.stateful else 0
-    return _digest_of_object(
-        (
-            *(said, np.asarray(design.y), design.matrix, setup.weights),
-            None if strata is None else strata.codes,
-            frame,
-        )
-    )
+    codes = None if strata is None else strata.codes
+    numbers = np.asarray(design.y), design.matrix, setup.weights
+    return _digest_of_object((said, *numbers, codes, frame))
 
 
 # ---- versions of packages ----

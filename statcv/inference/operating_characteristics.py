@@ -84,11 +84,8 @@ def nearest(
         return None
     table = study(*asked, duplicates=duplicates)
     scheme = SCHEMES[plan.scheme][int(plan.repeats > 1)]
-    rows = table[
-        (table["scheme"] == scheme)
-        & (table["how"] == how)
-        & (table["method"] == method)
-    ]
+    stated = (table["scheme"] == scheme) & (table["how"] == how)
+    rows = table[stated & (table["method"] == method)]
     if not len(rows):
         return None
     # the study has the rarer class positive

@@ -25,11 +25,14 @@ from statcv.numeric.arrays import Bools, Floats
 from statcv.vocabulary import bare_word, metric_answer
 from statcv.words import plural
 
-_PASSED = {
-    "order": "scores",
-    "classes": "predicted classes",
-    "probabilities": "probabilities (or means)",
-    "numbers": "predictions",
+_CLASSES = ("binary", "multiclass")
+_KINDS = (*_CLASSES, "continuous")
+# what a function can read: in words, and for which kinds of outcome by default
+_READS = {
+    "order": ("scores", ("binary",)),
+    "classes": ("predicted classes", _CLASSES),
+    "probabilities": ("probabilities (or means)", _KINDS),
+    "numbers": ("predictions", ("continuous",)),
 }
 
 
@@ -104,7 +107,8 @@ class UserFunction:
         return MetricError(
             f"{self.name} failed for {plural(n, 'record')}: "
             f"{reason(error).rstrip('.')}. It received the outcome and "
-            f"{_PASSED[self.reads]}; make_metric(..., reads=...) sets what it receives."
+            f"{_READS[self.reads][0]}; make_metric(..., reads=...) sets what it "
+            "receives."
         )
 
 
@@ -147,16 +151,6 @@ def _number(value: Any, name: str) -> float:
 
 
 _UNBOUNDED = ("log_loss", "hinge_loss", "coverage_error")  # scikit-learn's, of classes
-
-
-_CLASSES = ("binary", "multiclass")
-_KINDS = (*_CLASSES, "continuous")
-_OUTCOMES = {
-    "order": ("binary",),
-    "classes": _CLASSES,
-    "probabilities": _KINDS,
-    "numbers": ("continuous",),
-}
 
 
 def make_metric(
@@ -443,7 +437,7 @@ def _outcomes_and_reads(
 ) -> tuple[frozenset[str], str]:
     """Return the arguments, or else what is inferred, or else a matching default."""
     if reads is not None:
-        one_of(reads, _OUTCOMES, "reads")
+        one_of(reads, _READS, "reads")
     kinds = found.outcomes if outcomes is None else _kinds(outcomes)
     reads = reads or found.reads
     if reads is None and found.scorer:
@@ -456,7 +450,7 @@ def _outcomes_and_reads(
         reads = "numbers" if "continuous" in kinds else "classes"
     if reads is None:
         reads = "numbers" if kinds == ("continuous",) else "probabilities"
-    kinds = kinds or _OUTCOMES[reads]
+    kinds = kinds or _READS[reads][1]
     if reads == "classes" and "continuous" in kinds:
         raise MetricError(
             f"{name} reads classes, which a continuous outcome does not have."

@@ -158,10 +158,8 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
 def _of_regression(setup: Setup) -> Constants:
     """Return what every fit predicts without predictors where the offset is 0."""
     plan, records, able = setup.plan, setup.records, setup.model.capabilities
-    model, bare = (
-        models.bare_regression(setup.model, records.kind),
-        models.bare_records(records),
-    )
+    model = models.bare_regression(setup.model, records.kind)
+    bare = models.bare_records(records)
     fitted = model.fit_folds(bare, replace(setup.folds, matrices=None))
     origin = np.zeros((plan.n_fits, bare.X.shape[1]))
     origin[:, bare.intercept] = 1.0

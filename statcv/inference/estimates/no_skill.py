@@ -132,10 +132,8 @@ def no_skill(rivals: Rivals, metrics: Sequence[Metric]) -> tuple[NoSkill, ...]:
     """
     with rivals.scores.in_threads(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = tuple(
-            _compared(metric, rivals.scores.headline(metric), rivals)
-            for metric in metrics
-        )
+        asked = ((one, rivals.scores.headline(one)) for one in metrics)
+        found = tuple(_compared(*one, rivals) for one in asked)
     rivals.release()
     return found
 

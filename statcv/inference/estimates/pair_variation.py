@@ -125,10 +125,8 @@ def variation_of_difference(
     """
     if not metric.rank:
         return 0.0
-    each = sum(
-        pair_variation(own, metric, how, one)
-        for own, one in zip(scores, both, strict=True)
-    )
+    pairs = zip(scores, both, strict=True)
+    each = sum(pair_variation(own, metric, how, one) for own, one in pairs)
     if alike is None:
         return max(each, 0.0)
     # with the same folds both compare the same pairs

@@ -100,15 +100,9 @@ def pairs_of(asked: IntervalRequest) -> interval.Interval:
         return interval.Interval.none(NO_PAIRS[metric.pairs])
     if pairs.cells > 1 and pairs.sizes.min() < 2:
         return interval.Interval.none("for some two classes there is a single pair")
-    return interval.pairs_interval(
-        pairs.first,
-        pairs.second,
-        pairs.won,
-        asked.level,
-        scores.clusters,
-        share=float(pairs.shares.mean()),
-        moved=pairs.moved,
-    )
+    given = pairs.first, pairs.second, pairs.won, asked.level, scores.clusters
+    share, moved = float(pairs.shares.mean()), pairs.moved
+    return interval.pairs_interval(*given, share=share, moved=moved)
 
 
 def records_of(asked: IntervalRequest) -> interval.Interval:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -205,22 +205,14 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
         se = math.sqrt(one)
         return symmetric_limits(value, se, asked.level, df=moved.df, scale=scale)
 
+    both = list(zip(variances, constant, strict=True))
     se, below, above = (
-        math.sqrt((one - fixed) * turned + fixed)
-        for one, fixed in zip(variances, constant, strict=True)
+        math.sqrt((one - fixed) * turned + fixed) for one, fixed in both
     )
-    return Interval(
-        lower=limits(variances[1], constant[1])[0],
-        upper=limits(variances[2], constant[2])[1],
-        se=se,
-        method=method,
-        assumes=assumes,
-        df=moved.df,
-        scale=scale,
-        spread=own if scale == "wilson" else math.nan,
-        constant=(constant[1], constant[2]),
-        sides=(below, above),
-    )
+    lower, upper = limits(*both[1])[0], limits(*both[2])[1]
+    made = Interval(lower, upper, se, method, assumes, moved.df, scale)
+    fixed, spread = (constant[1], constant[2]), own if scale == "wilson" else math.nan
+    return replace(made, spread=spread, constant=fixed, sides=(below, above))
 
 
 def _ties_within_splits(scores: Scores) -> bool:
@@ -309,15 +301,10 @@ def _variation(
         least = _between_fits(scores, metric) if metric.name in OF_ONE_CLASS else 0.0
         excess, below, above = (max(v, least) for v in (draws.excess, *draws.sides))
     is_of_counts = metric.reads in ("order", "classes")
-    return _Variation(
-        value=found.value,
-        variance=known + excess,
-        given=known,
-        sides=(known + below, known + above),
-        df=found.units.df if is_of_counts else found.heavy_df,
-        kind=found.units.kind,
-        words=_in_words(scores, metric, found),
-    )
+    df = found.units.df if is_of_counts else found.heavy_df
+    variances = known + excess, known, (known + below, known + above)
+    words = _in_words(scores, metric, found)
+    return _Variation(found.value, *variances, df, found.units.kind, words)
 
 
 def _between_fits(scores: Scores, metric: Metric) -> float:

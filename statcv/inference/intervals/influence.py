@@ -91,10 +91,8 @@ class ComparedGroups:
         """
         ranked = self._ranked
         rising, hits = weights[:, ranked.order], self.positive[ranked.order]
-        ones, zeros = (
-            np.add.reduceat(np.where(own, rising, 0.0), ranked.begins, axis=1)
-            for own in (hits, ~hits)
-        )
+        sides = (np.where(own, rising, 0.0) for own in (hits, ~hits))
+        ones, zeros = (np.add.reduceat(one, ranked.begins, axis=1) for one in sides)
         # weight of the negative records of the group below each value, half of a tie
         running, bounds = _running(zeros), ranked.bounds
         start = np.repeat(bounds[:-1], np.diff(bounds))

@@ -323,14 +323,9 @@ def corrected_t_interval(
         se = float(np.sqrt((1 / len(values) + overlap) * values.var(ddof=1)))
     if se == np.inf:
         return Interval.none("the values of the folds vary without limit")
-    return symmetric(
-        float(values.mean()),
-        se,
-        level,
-        "corrected t over folds",
-        "takes the correlation of folds as n_test/n",
-        df=len(values) - 1.0,
-    )
+    mean, df = float(values.mean()), len(values) - 1.0
+    said = "corrected t over folds", "takes the correlation of folds as n_test/n"
+    return symmetric(mean, se, level, *said, df=df)
 
 
 def mean_interval(

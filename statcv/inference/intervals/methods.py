@@ -123,14 +123,8 @@ def _jackknife(asked: IntervalRequest, scale: str = "identity") -> Interval:
 
 def _nested_cv(asked: IntervalRequest) -> Interval:
     assert asked.setup is not None
-    return nested_cv_interval(
-        asked.setup,
-        asked.metric,
-        asked.level,
-        seed=asked.seed,
-        threshold=fixed_threshold(asked.scores),
-        **asked.running,
-    )
+    given, cut = (asked.setup, asked.metric, asked.level), fixed_threshold(asked.scores)
+    return nested_cv_interval(*given, seed=asked.seed, threshold=cut, **asked.running)
 
 
 # ---- the table ----
@@ -222,11 +216,8 @@ def possible_intervals(scores: Scores, metric: Metric, how: str) -> tuple[str, .
     >>> possible_intervals(res.scores, brier, "pooled")  # doctest: +ELLIPSIS
     ('infinitesimal_jackknife', 'corrected_influence', 'records', ..., 'bca')
     """
-    return tuple(
-        method.name
-        for method in INTERVALS.values()
-        if not method.refits and method.serves(scores, metric, how)
-    )
+    known = (method for method in INTERVALS.values() if not method.refits)
+    return tuple(one.name for one in known if one.serves(scores, metric, how))
 
 
 def check_interval(scores: Scores, metric: Metric, how: str, interval: str) -> None:

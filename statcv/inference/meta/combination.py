@@ -109,14 +109,8 @@ def fisher(p: ArrayLike) -> CombinedP:
         return CombinedP("Fisher", np.nan, df, np.nan, len(values), missing)
     with np.errstate(divide="ignore"):
         statistic = float(-2 * np.log(values).sum()) + 0.0
-    return CombinedP(
-        "Fisher",
-        statistic,
-        df,
-        float(chdtrc(df, statistic)),
-        len(values),
-        _zero(values),
-    )
+    tail, n = float(chdtrc(df, statistic)), len(values)
+    return CombinedP("Fisher", statistic, df, tail, n, _zero(values))
 
 
 def stouffer(

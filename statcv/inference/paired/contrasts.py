@@ -280,13 +280,10 @@ class Contrasts(Printed):
         averaged = self.how == AVERAGED
         scores = self.records.averaged if averaged else self.records.scores
         how = "pooled" if averaged else self.how
-        shares = [
-            share_by_record(scores[name], self.metric, how) for name in (first, second)
-        ]
-        where = [
-            self.results[name].design.labels.get_indexer(self.records.labels)
-            for name in (first, second)
-        ]
+        names, records = (first, second), self.records.labels
+        shares = [share_by_record(scores[name], self.metric, how) for name in names]
+        labels = [self.results[name].design.labels for name in names]
+        where = [own.get_indexer(records) for own in labels]
         change: Any = shares[1][where[1]] - shares[0][where[0]]
         # equal predictions that were computed in two ways differ by rounding
         change[np.abs(change) <= ALIKE * np.median(np.abs(shares[0]))] = 0.0
@@ -396,29 +393,19 @@ class Contrasts(Printed):
     def _delong(
         self, first: str, second: str, how: str, difference: float
     ) -> PairedTest:
+        sides, clusters = self.records.sides, self.records.clusters(first, second)
         return paired_delong(
-            *self.records.sides(first, second),
-            how,
-            difference,
-            self.records.clusters(first, second),
-            self.level,
+            *sides(first, second), how, difference, clusters, self.level
         )
 
     def _permuted(self, number: int, first: str, second: str) -> PairedTest:
         records = self.records
         a, b = (records.predictions[name] for name in (first, second))
         stream = np.random.SeedSequence(self.seed, spawn_key=(PERMUTATION, number, 0))
-        return paired_permutation(
-            self.metric,
-            records.value,
-            records.y,
-            a,
-            b,
-            self.clusters(first, second),
-            self.n_permutations,
-            np.random.default_rng(stream),
-            records.losses(first, second),
-        )
+        clusters, losses = self.clusters(first, second), records.losses(first, second)
+        given = self.metric, records.value, records.y, a, b, clusters
+        rng = np.random.default_rng(stream)
+        return paired_permutation(*given, self.n_permutations, rng, losses)
 
     def _refitted(self, first: str, second: str, difference: float) -> PairedTest:
         a, b = self.results[first], self.results[second]

@@ -53,11 +53,9 @@ class PooledContrasts(Contrasts):
 
     def _pooled(self, first: str, second: str) -> Rubin:
         tests = self.tests[first, second]
-        return rubin(
-            [one.difference for one in tests],
-            [one.se for one in tests],
-            [math.inf if math.isnan(one.df) else one.df for one in tests],
-        )
+        values = [one.difference for one in tests]
+        dfs = [math.inf if math.isnan(one.df) else one.df for one in tests]
+        return rubin(values, [one.se for one in tests], dfs)
 
     def test(self, number: int, first: str, second: str) -> PairedTest:
         """Test the mean difference over imputations."""
@@ -73,11 +71,8 @@ class PooledContrasts(Contrasts):
             return tests[0]
         lowest, highest = self.metric.bounds_with(self.records.first.scores.n_classes)
         # nested models have another variance where they perform equally well
-        equal = rubin(
-            [one.difference for one in tests],
-            [one.se if math.isnan(one.equal) else one.equal for one in tests],
-            found.df,
-        ).se
+        ses = [one.se if math.isnan(one.equal) else one.equal for one in tests]
+        equal = rubin([one.difference for one in tests], ses, found.df).se
         return found.tested(self.level, highest - lowest, equal)
 
     def _row(self, number: int, first: str, second: str) -> dict[str, Any]:

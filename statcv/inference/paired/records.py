@@ -280,13 +280,10 @@ class SharedRecords(Printed):
         if self.null_ranks_equally:
             null = found[NULL]
             # a model without predictors ranks all records equally
-            left = np.full_like(null.left.predicted, 0.5)
-            found[NULL] = replace(
-                null,
-                predicted=np.full_like(null.predicted, 0.5),
-                sensitivity=None,
-                left=replace(null.left, predicted=left),
-            )
+            both = (null.predicted, null.left.predicted)
+            own, of_fits = (np.full_like(one, 0.5) for one in both)
+            left = replace(null.left, predicted=of_fits)
+            found[NULL] = replace(null, predicted=own, sensitivity=None, left=left)
         return found
 
     @property
@@ -303,15 +300,11 @@ class SharedRecords(Printed):
         found = {name: averaged(scores) for name, scores in self.scores.items()}
         first, made = next(iter(found.values())), {}
         known = first.of_training if self.metric.takes != "dispersion" else None
-        for (name, one), result in zip(
-            found.items(), self.results.values(), strict=True
-        ):
-            order = self.labels.get_indexer(held_out(result))
-            made[name] = replace(
-                one,
-                baseline=first.baseline[order],
-                of_training=one.of_training if known is None else known[order],
-            )
+        for name, one in found.items():
+            order = self.labels.get_indexer(held_out(self.results[name]))
+            spread = one.of_training if known is None else known[order]
+            baseline = first.baseline[order]
+            made[name] = replace(one, baseline=baseline, of_training=spread)
         return made
 
     @cached_property

@@ -96,17 +96,11 @@ class PairedTest:
             root = math.sqrt(growth**2 + 2 * growth * size + away**2)
             near = max(size + growth - root, size - half)
             lower, upper = (near, upper) if difference > 0 else (lower, -near)
-        return cls(
-            difference=difference,
-            se=se,
-            lower=max(lower, -most),
-            upper=min(upper, most),
-            statistic=statistic,
-            p_value=tail(statistic, df, "two-sided"),
-            reason=reason,
-            df=df,
-            equal=equal,
+        limits, p = (
+            (max(lower, -most), min(upper, most)),
+            tail(statistic, df, "two-sided"),
         )
+        return cls(difference, se, *limits, statistic, p, reason, df, equal)
 
 
 EXACT_UNITS = 16  # with at most this many units, all patterns of signs are enumerated
@@ -337,15 +331,9 @@ def _without_variation(change: Floats, unit: str) -> PairedTest:
     mean = float(change.mean())
     if abs(mean) <= ALIKE * float(np.abs(change).max()):
         mean = 0.0
-    return PairedTest(
-        mean,
-        0.0,
-        np.nan,
-        np.nan,
-        statistic=ratio(mean, 0.0),
-        p_value=float(mean == 0),
-        reason=f"every {unit} has the same difference, so that there is no variation",
-    )
+    why = f"every {unit} has the same difference, so that there is no variation"
+    tested = ratio(mean, 0.0), float(mean == 0)
+    return PairedTest(mean, 0.0, np.nan, np.nan, *tested, why)
 
 
 def paired_corrected_t(
@@ -437,15 +425,8 @@ def paired_permutation(
         if metric.rank:
             a, b = _ranks(a), _ranks(b)
         found = swap(value, a, b, clusters, times, rng)
-    return PairedTest(
-        difference=difference,
-        se=found.sd,
-        lower=np.nan,
-        upper=np.nan,
-        statistic=ratio(difference, found.sd),
-        p_value=found.p_value,
-        reason=_about(found),
-    )
+    tested = ratio(difference, found.sd), found.p_value
+    return PairedTest(difference, found.sd, np.nan, np.nan, *tested, _about(found))
 
 
 def _ranks(scores: Floats) -> Floats:

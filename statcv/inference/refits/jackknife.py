@@ -337,12 +337,5 @@ def corrected_jackknife_interval(asked: IntervalRequest) -> Interval:
         return Interval.none(given.assumes)
     assumes = CORRECTED_ASSUMES + deleted.caveats
     whole = ", clusters deleted as a whole" if deleted.unit == "cluster" else ""
-    return symmetric(
-        value,
-        corrected_se(deleted, given.se),
-        asked.level,
-        METHOD + whole,
-        assumes,
-        df=deleted.df,
-        scale="logit",
-    )
+    se, said = corrected_se(deleted, given.se), (METHOD + whole, assumes)
+    return symmetric(value, se, asked.level, *said, df=deleted.df, scale="logit")

@@ -246,19 +246,8 @@ def _joined(found: list[NestedLosses], k: int, level: float) -> NestedCV:
     # extrapolates from training sets of k - 2 and k - 1 folds to all records
     value = nested - (1 + (k - 2) / k) * (nested - cv)
     half = normal_quantile(level) * se
-    return NestedCV(
-        value=value,
-        lower=value - half,
-        upper=value + half,
-        level=level,
-        se=se,
-        nested=nested,
-        cv=cv,
-        mse=mse,
-        naive_se=naive,
-        k=k,
-        repeats=len(found),
-    )
+    limits, parts = (value - half, value + half), (se, nested, cv, mse, naive)
+    return NestedCV(value, *limits, level, *parts, k, len(found))
 
 
 # ---- fits that leave out one fold or two ----
@@ -302,14 +291,8 @@ def fits_each(k: int) -> int:
 def new_divisions(setup: Setup, repeats: int, seed: int) -> FoldPlan:
     """Divide the records into folds at random, as the scheme does."""
     plan, outcome = setup.plan, setup.design.outcome
-    return make_plan(
-        plan.scheme,
-        setup.design.y,
-        outcome.kind,
-        k=len(plan.labels[0]),
-        repeats=repeats,
-        seed=seed,
-    )
+    given, k = (plan.scheme, setup.design.y, outcome.kind), len(plan.labels[0])
+    return make_plan(*given, k=k, repeats=repeats, seed=seed)
 
 
 def folds_of(divided: FoldPlan, repeat: int) -> Ragged:
@@ -331,16 +314,10 @@ def nested_tests(folds: Ragged) -> Ragged:
 def nested_plan(plan: FoldPlan, parts: list[Ragged]) -> FoldPlan:
     """Hold out the lists of :func:`nested_tests`, with one repeat per division."""
     tests = Ragged.joined(parts)
-    none = Ragged.empty(len(tests))
-    return replace(
-        plan,
-        tests=tests,
-        labels=tuple(range(1, len(part) + 1) for part in parts),
-        dropped=none,
-        kept_out=none,
-        copied=none,
-        first_fit=np.arange(len(tests) + 1),
-    )
+    labels = tuple(range(1, len(part) + 1) for part in parts)
+    lists: dict[str, Any] = {"tests": tests, "first_fit": np.arange(len(tests) + 1)}
+    lists |= dict.fromkeys(("dropped", "kept_out", "copied"), Ragged.empty(len(tests)))
+    return replace(plan, labels=labels, **lists)
 
 
 def counted_records(setup: Setup) -> Bools:

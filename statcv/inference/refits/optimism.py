@@ -297,10 +297,8 @@ def optimism_corrected(
     warn_of_refits(resampling.failed, fits)
     none: list[Estimate | None] = [None] * len(metrics)
     around = cross_validated or none
-    return [
-        _finish(*one, interval, level)
-        for one in zip(metrics, apparent, found, again, around, strict=True)
-    ]
+    each = zip(metrics, apparent, found, again, around, strict=True)
+    return [_finish(*one, interval, level) for one in each]
 
 
 def _again(
@@ -358,22 +356,10 @@ def _finish(
             spread = (found.own - again)[found.known & np.isfinite(again)]
         made = _percentiles(apparent, spread, interval, level)
     least, most = metric.bounds
-    return OptimismCorrected(
-        metric=metric.name,
-        label=metric.label,
-        apparent=apparent,
-        optimism=optimism,
-        value=value,
-        lower=max(made.lower, least),
-        upper=min(made.upper, most),
-        se=made.se,
-        level=level,
-        method=made.method,
-        assumes=made.assumes,
-        n_boot=n_boot,
-        n_undefined=undefined,
-        optimism_se=error,
-    )
+    limits = max(made.lower, least), min(made.upper, most), made.se, level
+    numbers, said = (apparent, optimism, value, *limits), (made.method, made.assumes)
+    counts = n_boot, undefined, error
+    return OptimismCorrected(metric.name, metric.label, *numbers, *said, *counts)
 
 
 def _warn_of_disagreement(metric: Metric, value: float, around: Estimate) -> None:

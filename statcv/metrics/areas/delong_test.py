@@ -140,10 +140,8 @@ def delong_test(
     else:
         positive_b, second = inputs.binary_scores(y if y_b is None else y_b, b)
         of_b = clusters if clusters_b is None else clusters_b
-        samples = (
-            areas.placements(positive, first[None, :], clusters, tie_tol),
-            areas.placements(positive_b, second[None, :], of_b, tie_tol),
-        )
+        sides = (positive, first[None], clusters), (positive_b, second[None], of_b)
+        samples = [areas.placements(*side, tie_tol) for side in sides]
         area_a, area_b = (sample.areas[0] for sample in samples)
         estimate = area_a - area_b
         se, df = _welch(*samples)

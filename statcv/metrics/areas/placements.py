@@ -141,17 +141,10 @@ def delong(
         lower, upper = limits_at_end(auc, pairs, level)
         unit = "record" if clusters is None else "cluster"
         constant = (_AT_END if pairs >= FEWEST else _ONE_PAIR).format(pairs, unit)
-    return DeLong(
-        auc,
-        se,
-        lower,
-        upper,
-        level,
-        int(positive.sum()),
-        int((~positive).sum()),
-        placed.reason or (constant if se == 0 else ""),
-        None if clusters is None else placed.units,
-    )
+    counts = int(positive.sum()), int((~positive).sum())
+    reason = placed.reason or (constant if se == 0 else "")
+    units = None if clusters is None else placed.units
+    return DeLong(auc, se, lower, upper, level, *counts, reason, units)
 
 
 def delong_covariance(

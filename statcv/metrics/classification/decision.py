@@ -161,24 +161,11 @@ def net_benefit(
     z = normal_quantile(level)
     with np.errstate(divide="ignore", invalid="ignore"):
         avoided = np.where(odds > 0, 100 * gain[0] / odds, np.nan)
-    return DecisionCurve(
-        cuts,
-        model[0],
-        model[1],
-        model[0] - z * model[1],
-        model[0] + z * model[1],
-        share - (1 - share) * odds,
-        gain[0],
-        gain[1],
-        gain[0] - z * gain[1],
-        gain[0] + z * gain[1],
-        model[0] / (share or np.nan),
-        avoided,
-        share,
-        level,
-        p.size,
-        reason,
-    )
+    # each with its standard error and limits
+    own, over = ((one, se, one - z * se, one + z * se) for one, se in (model, gain))
+    everyone, scaled = share - (1 - share) * odds, model[0] / (share or np.nan)
+    about = share, level, p.size, reason
+    return DecisionCurve(cuts, *own, everyone, *over, scaled, avoided, *about)
 
 
 def net_benefit_at(

@@ -152,18 +152,9 @@ def brier_parts(
         reliability -= excess
         resolution -= excess - missing
         uncertainty += missing
-    return BrierParts(
-        float(((p - positive) ** 2).mean()),
-        reliability,
-        resolution,
-        uncertainty,
-        within_variance,
-        within_covariance,
-        n_groups,
-        n,
-        bias_corrected,
-        reason,
-    )
+    score, within = float(((p - positive) ** 2).mean()), within_covariance
+    terms = reliability, resolution, uncertainty, within_variance, within
+    return BrierParts(score, *terms, n_groups, n, bias_corrected, reason)
 
 
 def brier_skill(y: ArrayLike, p: ArrayLike, baseline: ArrayLike | None = None) -> float:

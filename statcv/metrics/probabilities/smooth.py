@@ -166,20 +166,11 @@ def calibration_curve(
         if out := int((~within).sum()):
             reasons.append(f"{plural(out, 'point')} outside the range of p")
     margin = normal_quantile(level) * se
-    ends = (np.clip(fit.shown(middle + side * margin), 0, 1) for side in (-1, 1))
-    lower, upper = ends
-    return CalibrationCurve(
-        points,
-        np.clip(fit.shown(middle), 0, 1),
-        lower,
-        upper,
-        level,
-        fit.method,
-        np.asarray(expit(fit.places)),
-        *far,
-        p.size,
-        "; ".join(filter(None, reasons)),
-    )
+    heights = (middle, middle - margin, middle + margin)
+    curve, lower, upper = (np.clip(fit.shown(one), 0, 1) for one in heights)
+    places, reason = np.asarray(expit(fit.places)), "; ".join(filter(None, reasons))
+    about = level, fit.method, places
+    return CalibrationCurve(points, curve, lower, upper, *about, *far, p.size, reason)
 
 
 def _points(p: Floats, at: ArrayLike | None) -> Floats:

@@ -206,19 +206,17 @@ class IntegratedBrier:
 
     def __call__(self, y: Floats, x: Floats, weights: Floats, **named: Any) -> Floats:
         """Return the mean over time, for predictions of shape (m, n, H)."""
-        parts = enumerate(self._parts())
         each = [
             share * form(y, x[..., k], weights, **_at(k, **named))
-            for k, (share, form) in parts
+            for k, (share, form) in enumerate(self._parts())
         ]
         return np.asarray(sum(each))
 
     def derivative(self, y: Floats, x: Floats, **named: Any) -> Derivative:
         """Return the derivatives."""
-        parts = enumerate(self._parts())
         each = [
             share * form.derivative(y, x[:, k], **_at(k, **named)).weight
-            for k, (share, form) in parts
+            for k, (share, form) in enumerate(self._parts())
         ]
         return Derivative(np.asarray(sum(each)))
 
