@@ -34,6 +34,8 @@ from statcv.errors import (
 from statcv.models.linear_fits import ARRAYS, LinearFits
 from statcv.words import plural
 
+OF_LINEAR = (*ARRAYS, "rows")  # what is kept of linear fits
+
 
 def to_bytes(part: Part, call: str) -> bytes:
     """Return a part as the bytes of an ``npz`` archive.
@@ -44,21 +46,12 @@ def to_bytes(part: Part, call: str) -> bytes:
     call : str
         Identity of the call.
     """
-    arrays: dict[str, NDArray[Any]] = {name: getattr(part, name) for name in ALL}
-    if part.coefficients is not None:
-        arrays["coefficients"] = np.asarray(part.coefficients)
-    for name in OPTIONAL:
-        if getattr(part, name) is not None:
-            arrays[name] = getattr(part, name)
-    if part.linear is not None:
-        linear = part.linear.smallest
-        for name in (*ARRAYS, "rows"):
-            if getattr(linear, name) is not None:
-                arrays[f"linear_{name}"] = getattr(linear, name)
-    if part.curves is not None:
-        for fit, curves in enumerate(part.curves):
-            for place, curve in enumerate(curves.values()):
-                arrays[f"curve_{fit}_{place}"] = curve
+    linear = None if part.linear is None else part.linear.smallest
+    known = {name: getattr(part, name) for name in (*ALL, *OPTIONAL, "coefficients")}
+    known |= {f"linear_{name}": getattr(linear, name, None) for name in OF_LINEAR}
+    for fit, curves in enumerate(part.curves or []):
+        known |= {f"curve_{fit}_{k}": one for k, one in enumerate(curves.values())}
+    arrays = {name: np.asarray(one) for name, one in known.items() if one is not None}
     said = {
         "call": call,
         "fits": [part.fits.start, part.fits.stop],
@@ -84,13 +77,13 @@ def from_bytes(content: bytes, call: str) -> Part | None:
             {name: arrays[f"curve_{fit}_{place}"] for place, name in enumerate(names)}
             for fit, names in enumerate(said["curves"] or [])
         ]
-        optional: dict[str, Any] = {name: arrays.get(name) for name in OPTIONAL}
+        names = (*OPTIONAL, "coefficients")
+        optional: dict[str, Any] = {name: arrays.get(name) for name in names}
         return Part(
             fits=range(*said["fits"]),
             **{name: arrays[name] for name in ALL},
             probabilities=said["probabilities"],
             names=tuple(said["names"]),
-            coefficients=arrays.get("coefficients"),
             chosen=said["chosen"],
             curves=None if said["curves"] is None else curves,
             linear=_linear(arrays),
@@ -101,8 +94,7 @@ def from_bytes(content: bytes, call: str) -> Part | None:
 
 
 def _linear(arrays: Mapping[str, NDArray[Any]]) -> LinearFits | None:
-    names = (*ARRAYS, "rows")
-    kept: dict[str, Any] = {name: arrays.get(f"linear_{name}") for name in names}
+    kept: dict[str, Any] = {name: arrays.get(f"linear_{name}") for name in OF_LINEAR}
     if kept["coefficients"] is None or kept["penalty"] is None:
         return None
     return LinearFits(**kept)

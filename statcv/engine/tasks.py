@@ -161,14 +161,9 @@ def _fit(setup: Setup, training: TrainingSet, test: Any, X: Floats) -> Fit:
     """Fit the training set; show the held-out records to a model that follows them."""
     if not setup.model.capabilities.follows_held_out:
         return setup.model.fit(training)
-    given = setup.weights
-    held_out = replace(
-        training,
-        X=X,
-        y=setup.records.y[test],
-        weights=None if given is None else given[test],
-        strata=None,
-    )
+    y, given = setup.records.y[test], setup.weights
+    weights = None if given is None else given[test]
+    held_out = replace(training, X=X, y=y, weights=weights, strata=None)
     return cast(FollowingModel, setup.model).fit_following(training, held_out)
 
 

@@ -96,9 +96,8 @@ def plot_referee(
     named = named_results(results, "plot_referee", by=by)
     first = next(iter(named.values()))
     kinds = {result.design.outcome.kind for result in named.values()}
-    several = kinds in ({"binary"}, {"survival"}) and all(
-        one.design.outcome.horizons for one in named.values() if kinds == {"survival"}
-    )
+    risks = all(one.design.outcome.horizons for one in named.values())
+    several = kinds == {"binary"} or (kinds == {"survival"} and risks)
     if not several and (len(named) > 1 or by is not None):
         raise ArgumentError(
             "the four plots of several results, or groups, are for two classes, or "

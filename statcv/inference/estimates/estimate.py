@@ -326,9 +326,8 @@ def estimates(
     ]
     # default intervals whose variances are found from the same draws
     alike = "infinitesimal_jackknife"
-    know_variations(
-        scores, [one for one in defined if default_interval(scores, *one[:2]) == alike]
-    )
+    some = (one for one in defined if default_interval(scores, *one[:2]) == alike)
+    know_variations(scores, list(some))
     return made
 
 

@@ -138,9 +138,7 @@ def _pairs(left: LeftOut, scores: Scores) -> SlopePairs:
     # a pair is the log-odds of its positive record minus that of the other
     positive = scores.y[left.row[one]] == 1
     first, second = np.where(positive, one, two), np.where(positive, two, one)
-    difference = paired_slope.log_odds_difference(
-        left.predicted[first], left.predicted[second]
-    )
-    return SlopePairs(
-        left.row[first], left.row[second], difference, paired_slope.no_slope(difference)
-    )
+    both = (left.predicted[first], left.predicted[second])
+    difference = paired_slope.log_odds_difference(*both)
+    why = paired_slope.no_slope(difference)
+    return SlopePairs(left.row[first], left.row[second], difference, why)

@@ -358,9 +358,8 @@ def bootstrap_interval(
     value = float(statistic(np.ones((1, len(scores.y))))[0])
     if np.isnan(value):
         return interval.Interval.none("it has no value")
-    rng = np.random.default_rng(
-        np.random.SeedSequence(asked.seed, spawn_key=(RESAMPLE_HELD,))
-    )
+    stream = np.random.SeedSequence(asked.seed, spawn_key=(RESAMPLE_HELD,))
+    rng = np.random.default_rng(stream)
     # as many samples at a time as fit in memory
     size = max(1, CELLS // max(len(scores.row), len(scores.left.row), 1))
     moved = None

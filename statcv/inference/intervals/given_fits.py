@@ -59,9 +59,8 @@ def folds_of(asked: IntervalRequest) -> interval.Interval:
     scores, values = asked.scores, asked.values
     # folds without a value do not count
     known, sizes = ~np.isnan(values), np.diff(scores.starts)
-    made = interval.corrected_t_interval(
-        values[known], scores.n_train[known], sizes[known], asked.level
-    )
+    folds = values[known], scores.n_train[known], sizes[known]
+    made = interval.corrected_t_interval(*folds, asked.level)
     if not scores.split_clusters or np.isnan(made.lower):
         return made
     said = f"{plural(scores.split_clusters, 'cluster')} with records in several folds"

@@ -169,9 +169,8 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
         return Interval.none(NO_PAIRS[metric.pairs] if how == "paired" else why)
     if at_end(metric, value):
         return Interval.none(f"an area of {value:g} has no first-order variation")
-    moved = scores.once(
-        metric, ("variation", how, fits), partial(_variation, scores, metric, how, fits)
-    )
+    make = partial(_variation, scores, metric, how, fits)
+    moved = scores.once(metric, ("variation", how, fits), make)
     if isinstance(moved, str):
         return Interval.none(moved)
     found = moved.value
@@ -218,9 +217,8 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
 def _ties_within_splits(scores: Scores) -> bool:
     """Return whether all records of a split are predicted alike, in every split."""
     starts = scores.starts[:-1]
-    highest, lowest = (
-        by.reduceat(scores.predicted, starts) for by in (np.maximum, np.minimum)
-    )
+    ends = (np.maximum, np.minimum)
+    highest, lowest = (by.reduceat(scores.predicted, starts) for by in ends)
     return bool((highest == lowest).all())
 
 

@@ -115,10 +115,8 @@ def _influence(asked: IntervalRequest) -> Interval:
 def _jackknife(asked: IntervalRequest, scale: str = "identity") -> Interval:
     if scale == "logit" and at_end(asked.metric, asked.value):
         return interval_at_end(jackknife.without_logit(asked.value), asked)
-    made = jackknife.jackknife_interval(
-        asked.value, asked.metric, asked.level, asked.deleted(), scale
-    )
-    return interval_at_end(made, asked)
+    given = asked.value, asked.metric, asked.level, asked.deleted()
+    return interval_at_end(jackknife.jackknife_interval(*given, scale), asked)
 
 
 def _nested_cv(asked: IntervalRequest) -> Interval:

@@ -393,10 +393,9 @@ class Contrasts(Printed):
     def _delong(
         self, first: str, second: str, how: str, difference: float
     ) -> PairedTest:
-        sides, clusters = self.records.sides, self.records.clusters(first, second)
-        return paired_delong(
-            *sides(first, second), how, difference, clusters, self.level
-        )
+        sides = self.records.sides(first, second)
+        clusters = self.records.clusters(first, second)
+        return paired_delong(*sides, how, difference, clusters, self.level)
 
     def _permuted(self, number: int, first: str, second: str) -> PairedTest:
         records = self.records

@@ -31,9 +31,8 @@ def in_words(results: Mapping[str, Readable]) -> list[tuple[str, str]]:
 
     A result whose name already says so gets no description.
     """
-    aspects = differences(
-        [*results.values()], [r.plan.sentence for r in results.values()]
-    )
+    schemes = [result.plan.sentence for result in results.values()]
+    aspects = differences([*results.values()], schemes)
     texts = ["; ".join(parts) for parts in zip(*aspects, strict=True)]
     return [pair for pair in zip(results, texts, strict=True) if pair[0] != pair[1]]
 

@@ -310,9 +310,8 @@ def paired_t(change: Floats, clusters: Clusters, level: float) -> PairedTest:
     mean = float(change.mean())
     odd = int((~np.isfinite(change)).sum())
     if odd:
-        return PairedTest.unavailable(
-            np.nan, f"{odd} of {len(change)} records have an infinite or missing loss"
-        )
+        why = f"{odd} of {len(change)} records have an infinite or missing loss"
+        return PairedTest.unavailable(np.nan, why)
     se, g = se_of_mean(change, clusters)
     unit = "cluster" if g < len(change) else "record"
     if g < 2:
@@ -358,9 +357,8 @@ def paired_corrected_t(
     """
     odd = int((~np.isfinite(change)).sum())
     if odd:
-        return PairedTest.unavailable(
-            np.nan, f"the metric has no value in {odd} of {len(change)} folds"
-        )
+        why = f"the metric has no value in {odd} of {len(change)} folds"
+        return PairedTest.unavailable(np.nan, why)
     mean = float(change.mean())
     if len(change) > 1 and np.ptp(change) <= ALIKE * np.abs(change).max():
         return _without_variation(change, "fold")

@@ -423,9 +423,8 @@ def abcloc(value: float, found: ResampledValues, level: float) -> Interval:
             for side in (away[away >= 0], away[away <= 0])
         )
     z = normal_quantile(level)
-    return Interval(
-        value - z * top, value + z * bottom, se, "ABCLOC bootstrap", ASSUMES["abcloc"]
-    )
+    limits, said = (value - z * top, value + z * bottom), ASSUMES["abcloc"]
+    return Interval(*limits, se, "ABCLOC bootstrap", said)
 
 
 def _percentiles(

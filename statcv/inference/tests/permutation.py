@@ -303,9 +303,9 @@ def _permuted(
     predictions = len(plan.fits.tests_by_fit.values)
     size = max(1, min(WORK // cost, PREDICTIONS // max(predictions, 1)))
     for some in engine.cut(len(numbers), size):
-        places = np.stack(
-            [permuted_places(plan.n, clusters, seed, numbers[b], strata) for b in some]
-        )
+        given = plan.n, clusters, seed
+        each = [permuted_places(*given, numbers[b], strata) for b in some]
+        places = np.stack(each)
         permutations = engine.OutcomePermutations(places, made_for_outcome(plan))
         outcomes, trains = np.tile(y, (len(some), 1)), np.ones(len(some), dtype=bool)
         if not permutations.with_plan:

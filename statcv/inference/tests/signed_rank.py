@@ -145,9 +145,7 @@ def signed_rank(
 
 def _nothing(alternative: str, level: float, n: int, reason: str) -> SignedRank:
     nan = float("nan")
-    return SignedRank(
-        nan, nan, alternative, nan, nan, nan, level, n, 0, exact=True, reason=reason
-    )
+    return SignedRank(nan, nan, alternative, nan, nan, nan, level, n, 0, True, reason)
 
 
 def _null(doubled: Numbers) -> Floats:

@@ -289,9 +289,8 @@ def delong_contrast(
     estimate, covariance = contrasts.areas, contrasts.covariance
     reason = placed.reason
     if reason:
-        return DeLongContrast(
-            estimate, covariance, math.nan, len(weights), math.nan, reason
-        )
+        tested = math.nan, len(weights), math.nan
+        return DeLongContrast(estimate, covariance, *tested, reason)
     unit, spread = np.abs(weights).sum(axis=1), np.abs(weights) @ placed.standard_errors
     statistic, df = _wald(estimate, covariance, unit, spread)
     if np.isinf(statistic):

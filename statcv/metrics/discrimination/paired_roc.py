@@ -218,9 +218,8 @@ class _PairTables:
 
     def values(self, of_rows: Floats, of_columns: Floats) -> tuple[Floats, ...]:
         """Return where the step of each row begins and ends, and its weight."""
-        met, lost, tied = (
-            table @ of_columns for table in (self.pairs, self.lost, self.tied)
-        )
+        tables = (self.pairs, self.lost, self.tied)
+        met, lost, tied = (table @ of_columns for table in tables)
         there = (met > 0) & (of_rows > 0)
         met, lost, tied = met[there], lost[there], tied[there]
         return lost / met, (lost + tied) / met, of_rows[there] * met

@@ -189,9 +189,8 @@ def curve_parts(
     p, y = p[order], positive[order].astype(np.float64)
     size = 1 if whole else max(1, len(p) // _MANY)
     if size > 1:
-        p, y = (
-            one[: len(p) // size * size].reshape(-1, size).mean(1) for one in (p, y)
-        )
+        whole_groups = slice(len(p) // size * size)
+        p, y = (one[whole_groups].reshape(-1, size).mean(1) for one in (p, y))
     at = np.unique(p)
     if len(at) > _POINTS:
         at = np.unique(np.quantile(p, np.linspace(0, 1, _POINTS)))

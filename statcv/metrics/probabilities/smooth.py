@@ -307,10 +307,8 @@ def lowess_weights(x: Floats, at: float, span: float) -> tuple[slice, Floats]:
     """
     _, width = _nearest(x, at, span)
     if width == 0:
-        equal = slice(
-            *(int(np.searchsorted(x, at, side)) for side in ("left", "right"))
-        )
-        return equal, np.full(equal.stop - equal.start, 1 / (equal.stop - equal.start))
+        begin, end = (int(np.searchsorted(x, at, side)) for side in ("left", "right"))
+        return slice(begin, end), np.full(end - begin, 1 / (end - begin))
     within, _, weight = _tricube(x, at, width)
     weight = weight / weight.sum()
     centre = float(weight @ x[within])

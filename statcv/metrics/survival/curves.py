@@ -266,7 +266,6 @@ def risk_by(y: Floats, horizon: float, level: float) -> tuple[float, float, floa
     if horizon > band.at[-1] and band.estimate[-1] > 0:
         return np.nan, np.nan, np.nan
     place = int(np.searchsorted(band.at, horizon, "right")) - 1
-    lower, risk, upper = (
-        float(1 - one[place]) for one in (band.upper, band.estimate, band.lower)
-    )
+    survival = (band.upper, band.estimate, band.lower)
+    lower, risk, upper = (float(1 - one[place]) for one in survival)
     return lower, risk, upper
