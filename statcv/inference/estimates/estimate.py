@@ -210,8 +210,7 @@ COMBINED = {
 BOOTSTRAPS = (".632", ".632+")
 OF_SAMPLE = "; it includes the Monte Carlo error of a sample of pairs"
 IN_SAMPLES = {
-    "infinitesimal_jackknife": OF_SAMPLE,
-    "corrected_influence": OF_SAMPLE,
+    **dict.fromkeys(("infinitesimal_jackknife", "corrected_influence"), OF_SAMPLE),
     "pairs": OF_SAMPLE,
     "influence": "; each pair of a sample counts for both of its records, which adds "
     "to the width",

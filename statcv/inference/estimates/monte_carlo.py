@@ -203,11 +203,8 @@ class MonteCarlo(Printed):
     repeats: int
 
     def _said(self) -> Said:
-        below = {
-            "sd of one repeat": self.sd,
-            "repeats": self.repeats,
-            "se of their mean": self.se,
-        }
+        below = {"sd of one repeat": self.sd, "repeats": self.repeats}
+        below["se of their mean"] = self.se
         return "Monte Carlo error over random folds, for the same records", below
 
     @property

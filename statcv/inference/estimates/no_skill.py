@@ -204,13 +204,9 @@ class Rivals:
     def in_pairs(self) -> list[tuple[Scores, Scores]]:
         """The scores with one constant, and under the folds, for each shift."""
         assert self.constants is not None
-        return [
-            (
-                self.constants.at_no_skill(self.scores, shift),
-                self.constants.under_folds(self.scores, shift),
-            )
-            for shift in self.constants.shifts
-        ]
+        of_all, by_fold = self.constants.at_no_skill, self.constants.under_folds
+        scores, shifts = self.scores, self.constants.shifts
+        return [(of_all(scores, shift), by_fold(scores, shift)) for shift in shifts]
 
 
 def _compared(metric: Metric, how: str, rivals: Rivals) -> NoSkill:

@@ -192,15 +192,12 @@ class Imputed(Printed):
             return *symmetric_limits(value, se, level, df=t, scale=shape), se
 
         (lower, _, below), (_, upper, above) = limits(0), limits(1)
-        return replace(
-            made[0],
-            lower=lower,
-            upper=upper,
-            se=self.pooled.se * slope,
-            method=method,
-            df=df,
-            scale=shape,
-            spread=spread,
-            constant=(min(constant[0], below**2), min(constant[1], above**2)),
-            sides=(below, above),
-        )
+        fixed = min(constant[0], below**2), min(constant[1], above**2)
+        numbers = {
+            "lower": lower,
+            "upper": upper,
+            "se": self.pooled.se * slope,
+            "df": df,
+        }
+        found = replace(made[0], method=method, scale=shape, spread=spread, **numbers)
+        return replace(found, constant=fixed, sides=(below, above))

@@ -147,11 +147,9 @@ class OptimismTable(Mapping[str, OptimismCorrected]):
 def _table(corrected: Sequence[OptimismCorrected]) -> Table:
     """Return one row per metric, with the intervals' methods in the note."""
     names = pd.Index([one.metric for one in corrected], name="metric")
-    table = pd.DataFrame(
-        [(o.apparent, o.optimism, o.value, o.lower, o.upper) for o in corrected],
-        names,
-        ["apparent", "optimism", "corrected", "lower", "upper"],
-    )
+    rows = [(o.apparent, o.optimism, o.value, o.lower, o.upper) for o in corrected]
+    columns = ["apparent", "optimism", "corrected", "lower", "upper"]
+    table = pd.DataFrame(rows, names, columns)
     table["n"] = [one.n_boot - one.n_undefined for one in corrected]
     if not corrected:
         return Table(table, "No metric was corrected for optimism.")

@@ -106,14 +106,9 @@ class HTest:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers by name, as one row of a table."""
-        names = ("estimate", "null", "statistic", "df", "p_value", "lower", "upper")
-        return {
-            "method": self.method,
-            "label": self.label,
-            "alternative": self.alternative,
-            **{name: getattr(self, name) for name in names},
-            "reason": self.reason,
-        }
+        said = ("method", "label", "alternative")
+        numbers = ("estimate", "null", "statistic", "df", "p_value", "lower", "upper")
+        return {name: getattr(self, name) for name in (*said, *numbers, "reason")}
 
 
 def check_alternative(alternative: str) -> None:

@@ -84,22 +84,26 @@ def permutation_test(
     if len(known) < len(every):
         lost = len(every) - len(known)
         notes.append(f"{plural(lost, 'permutation')} gave no value")
-    return HTest(
+    return _tested(
+        estimate,
         method="Permutation of the outcome, with refits",
         about=about,
-        label=_named(estimate),
-        estimate=estimate.value,
         null=centre,
         alternative=alternative,
         statistic=estimate.value,
         statistic_name=estimate.label,
         p_value=p,
         assumes="" if np.isnan(p) else EXACT,
-        level=estimate.level,
         notes=tuple(notes),
         reason=reason,
         replicates=every,
     )
+
+
+def _tested(estimate: Estimate, **found: Any) -> HTest:
+    """Return the test of an estimate, with what was found by the names of `HTest`."""
+    label, value = stated(estimate.label, estimate.how), estimate.value
+    return HTest(label=label, estimate=value, level=estimate.level, **found)
 
 
 def permutation_p(value: float, permuted: Floats, alternative: str) -> float:
@@ -168,11 +172,10 @@ def wald_test(
             p = tail(statistic, df, alternative)
         if np.isinf(statistic):
             reason = "the standard error is 0, so that the p-value is not evidence"
-    return HTest(
+    return _tested(
+        estimate,
         method=method,
         about=about,
-        label=_named(estimate),
-        estimate=estimate.value,
         null=null,
         alternative=alternative,
         statistic=statistic,
@@ -182,7 +185,6 @@ def wald_test(
         assumes=estimate.assumes if not reason else "",
         lower=estimate.lower,
         upper=estimate.upper,
-        level=estimate.level,
         reason=reason,
     )
 
@@ -277,10 +279,6 @@ def _why_not_at(null: float, scale: str) -> str:
     if scale == "log" and not null > 0:
         return f"the logarithm of the null value {null:g} is undefined"
     return ""
-
-
-def _named(estimate: Estimate) -> str:
-    return stated(estimate.label, estimate.how)
 
 
 # ---- independent replicates, such as the data sets of a simulation ----
