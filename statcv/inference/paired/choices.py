@@ -16,20 +16,8 @@ from statcv.inference.intervals.infinitesimal import (
     infinitesimal_serves,
 )
 from statcv.inference.intervals.methods import INTERVALS
+from statcv.inference.paired import methods, records
 from statcv.inference.paired.contrasts import AVERAGED, TIMES, Contrasts
-from statcv.inference.paired.methods import (
-    BY_INFLUENCE,
-    VARIED,
-    PairedMethod,
-    default_method,
-    paired_method,
-)
-from statcv.inference.paired.records import (
-    NULL,
-    against_null,
-    check_results,
-    same_folds,
-)
 from statcv.inference.readable import Readable, metric_of
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
@@ -122,7 +110,7 @@ def contrast(
         If an argument is out of range or does not fit the others.
     """
     check_level(level, ComparisonError)
-    check_results(results)
+    records.check_results(results)
     if reference is not None and reference not in results:
         raise ArgumentError(
             f"reference={reference!r} is not among the results: {', '.join(results)}; "
@@ -132,7 +120,7 @@ def contrast(
     first = every[0]
     chosen = chosen_metric(first, metric)
     # the model without predictors has no threshold
-    without = NULL if against_null(results, reference) else None
+    without = records.NULL if records.against_null(results, reference) else None
     models = [result.scores for name, result in results.items() if name != without]
     chosen = at_common_threshold(chosen, models)
     scores = [result.scores for result in results.values()]
@@ -142,8 +130,10 @@ def contrast(
     fixed: tuple[str, ...] = ()
     if test is None:
         test, fixed = _default_test(results, chosen, way, without)
-    method = paired_method(test, chosen)
-    if method.name == VARIED and any(chooses_terms(one.learner) for one in every):
+    method = methods.paired_method(test, chosen)
+    if method.name == methods.VARIED and any(
+        chooses_terms(one.learner) for one in every
+    ):
         method = replace(method, assumes=f"{method.assumes}; {CHOICE}")
     if all(one.external for one in scores):
         method = replace(method, assumes=method.of_others)
@@ -160,7 +150,7 @@ def contrast(
     )
     if method.name == "corrected_t":
         _check_folds(found)
-    if method.name in BY_INFLUENCE:
+    if method.name in methods.BY_INFLUENCE:
         _check_influences(found)
     return found
 
@@ -181,9 +171,11 @@ def _default_test(
     )
     shared = all(corrected_serves(scores, metric, how) for scores in models.values())
     first, *others = results.values()
-    alike = all(same_folds(first, other) for other in others)
+    alike = all(records.same_folds(first, other) for other in others)
     by_fold = how == "per_fold" and metric.rank and alike and first.plan.n_splits > 1
-    name = default_method(metric, varying=not fixed, correlated=shared, by_fold=by_fold)
+    name = methods.default_method(
+        metric, varying=not fixed, correlated=shared, by_fold=by_fold
+    )
     return name, fixed
 
 
@@ -212,7 +204,7 @@ def _check_how(how: str | None, metric: Metric) -> str | None:
 
 
 def _how_of(
-    method: PairedMethod, way: str, asked: str | None, scores: Sequence[Scores]
+    method: methods.PairedMethod, way: str, asked: str | None, scores: Sequence[Scores]
 ) -> str:
     """Return how the estimates that a test compares are computed.
 
@@ -236,7 +228,7 @@ def _how_of(
     return AVERAGED if method.how == "pooled" and several else method.how
 
 
-def _times(n_permutations: int | None, method: PairedMethod) -> int:
+def _times(n_permutations: int | None, method: methods.PairedMethod) -> int:
     if n_permutations is None:
         return TIMES
     if method.name != "permutation":
@@ -253,7 +245,9 @@ def _check_influences(contrasts: Contrasts) -> None:
     name, metric, how = contrasts.method.name, contrasts.metric, contrasts.how
     serves = INTERVALS[name].serves
     for label, result in contrasts.results.items():
-        null = label == NULL and against_null(contrasts.results, contrasts.reference)
+        null = label == records.NULL and records.against_null(
+            contrasts.results, contrasts.reference
+        )
         fitted = not (null or result.scores.external)
         if fitted and not serves(result.scores, metric, how):
             raise ComparisonError(
@@ -267,7 +261,7 @@ def _check_folds(contrasts: Contrasts) -> None:
     """Refuse a comparison by folds unless both results have the same folds."""
     for first, second in contrasts.pairs:
         a, b = contrasts.results[first], contrasts.results[second]
-        if not same_folds(a, b):
+        if not records.same_folds(a, b):
             raise ComparisonError(
                 f"test='corrected_t' compares fold by fold, but {first!r} and "
                 f"{second!r} do not have the same folds ({a.plan.fingerprint} and "
