@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from statcv.arguments import check_level
 from statcv.errors import MetricError
+from statcv.inference.assumptions import ASSUMED
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.estimates.values import (
     casewise_by_record,
@@ -29,10 +30,7 @@ from statcv.tables import Printed
 
 DRAWN = 0.632  # the share of the records that a bootstrap sample contains
 MOST = 250_000  # the largest number of pairs of an outcome and a prediction
-NO_INTERVAL = (
-    "it combines two values of the same records, for which no standard error is "
-    "offered; the out-of-bag mean has one (how='per_fold')"
-)
+NO_INTERVAL = ASSUMED["no_interval_of_632"]
 
 
 @dataclass(frozen=True, repr=False)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from statcv.inference.assumptions import ASSUMED
 from statcv.inference.estimates.pairs import concordant_pairs
 from statcv.inference.estimates.values import pooled_values
 from statcv.inference.intervals.interval import Interval
@@ -21,15 +22,8 @@ if TYPE_CHECKING:
 ENDS = (0.0, 1.0)
 GIVEN = "takes the fits as given"
 OF_OTHERS = "the model was fitted to other records and does not vary"
-OF_FOLDS = (
-    "the training means alone rank all pairs wrong under these folds, so that an auROC "
-    "of 0 says nothing about the model"
-)
-REVERSED = (
-    "the predictions are only the training means reversed, which rank all pairs right "
-    "under these folds whatever the data, so that an auROC of 1 says nothing about the "
-    "model"
-)
+OF_FOLDS = ASSUMED["zero_by_folds"]
+REVERSED = ASSUMED["one_by_folds"]
 # shares of all records, or of those of one class, by the code of the class
 SHARES = {"accuracy": None, "sensitivity": 1, "specificity": 0}
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from statcv.inference.assumptions import ASSUMED
 from statcv.inference.estimates.draws import SMOOTH
 from statcv.inference.estimates.influences import (
     Influences,
@@ -43,15 +44,9 @@ if TYPE_CHECKING:
 
 METHOD = "infinitesimal jackknife"
 OF_ONE_CLASS = ("sensitivity", "specificity")
-WITH_FITS = (
-    "counts the variation of the {unit}, and that of {fits} when the {unit} are "
-    "weighted at random"
-)
+WITH_FITS = ASSUMED["with_fits"]
 ALL_TERMS = "the coefficients of all terms, chosen or not,"
-CORRECTED = (
-    "takes the fits as given, and the correlation of two folds as n_test/n since their "
-    "fits share training records"
-)
+CORRECTED = ASSUMED["corrected"]
 CHOSEN = "takes {what} as given"
 SHARE = (0.0, 1.0)
 LEAST = 1e-24  # variance; anything smaller is rounding error

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.inference.assumptions import ASSUMED
 from statcv.inference.intervals.interval import (
     CLUSTERS_ONLY,
     NOTHING,
@@ -114,10 +115,7 @@ def _within(running: Floats, bounds: Numbers) -> Floats:
 
 
 METHOD = "influence curve"
-SINGLE = (
-    "{single} of {cells} folds hold a single {unit} of a class, so that its variation "
-    "is not counted"
-)
+SINGLE = ASSUMED["single_units"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.inference.assumptions import ASSUMED
 from statcv.inference.scores import se_of_mean
 from statcv.metrics import Metric, delong
 from statcv.metrics.areas.placements import symmetric_limits
@@ -138,18 +139,9 @@ def symmetric(
     return Interval(lower, upper, se, method, assumes, df, scale)
 
 
-RECORDS_ONLY = (
-    "takes the fits as given and counts the variation of the records alone, so it is "
-    "too narrow where n is small"
-)
-OF_OTHERS = (
-    "the model was fitted to other records and does not vary; it is judged by these "
-    "records alone"
-)
-CLUSTERS_ONLY = (
-    "takes the fits as given and counts the variation of the clusters alone, so it is "
-    "too narrow where these are few"
-)
+RECORDS_ONLY = ASSUMED["records_only"]
+OF_OTHERS = ASSUMED["of_others"]
+CLUSTERS_ONLY = ASSUMED["clusters_only"]
 NOTHING = "which measures no variation"
 
 

@@ -193,11 +193,7 @@ class Imputed(Printed):
 
         (lower, _, below), (_, upper, above) = limits(0), limits(1)
         fixed = min(constant[0], below**2), min(constant[1], above**2)
-        numbers = {
-            "lower": lower,
-            "upper": upper,
-            "se": self.pooled.se * slope,
-            "df": df,
-        }
+        se = self.pooled.se * slope
+        numbers = {"lower": lower, "upper": upper, "se": se, "df": df}
         found = replace(made[0], method=method, scale=shape, spread=spread, **numbers)
         return replace(found, constant=fixed, sides=(below, above))

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from statcv.arguments import MAX_RESAMPLES, check_level, check_whole, one_of
 from statcv.errors import ArgumentError, ComparisonError, MetricError, suggestion
+from statcv.inference.assumptions import ASSUMED
 from statcv.inference.estimates.estimate import HOWS
 from statcv.inference.intervals.infinitesimal import (
     corrected_serves,
@@ -23,12 +25,8 @@ from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.models.selection import chooses_terms
 
-CHOICE = (
-    "where terms are chosen, the variance is at least that of the corrected influence, "
-    "since models that share most terms vary alike, whatever is chosen; beside a model "
-    "of all terms losses vary with those that most training sets choose, and ranks as "
-    "well if these are of nearly all records"
-)
+CHOICE = ASSUMED["chosen_terms"]
+AT_THRESHOLD = ("function", "casewise", "derive")  # forms that take a threshold
 HALF = 0.5  # default threshold, from which on class 1 is predicted
 DEFAULTS = {
     "binary": "auroc",
@@ -72,14 +70,10 @@ def at_common_threshold(metric: Metric, scores: Iterable[Scores]) -> Metric:
             "threshold; plot_decision() draws it over all thresholds."
         )
     cut = every.pop()
-    return replace(
-        metric,
-        label=f"{metric.label} (threshold {cut:g})",
-        function=partial(metric.function, threshold=cut),
-        casewise=partial(metric.casewise, threshold=cut),
-        derive=metric.derive and partial(metric.derive, threshold=cut),
-        takes_threshold=False,
-    )
+    forms: dict[str, Any] = {name: getattr(metric, name) for name in AT_THRESHOLD}
+    fixed = {name: one and partial(one, threshold=cut) for name, one in forms.items()}
+    label = f"{metric.label} (threshold {cut:g})"
+    return replace(metric, label=label, takes_threshold=False, **fixed)
 
 
 def contrast(

@@ -18,6 +18,7 @@ import pandas as pd
 
 from statcv.arguments import PERMUTATION
 from statcv.errors import MetricError
+from statcv.inference.assumptions import ASSUMED
 from statcv.inference.estimates.draws import Draws
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.estimates.estimate import estimate as make_estimate
@@ -91,19 +92,9 @@ TIMES = 9999  # random swaps of a permutation test
 AVERAGED = "pooled, averaged"  # the metric of the mean predictions of the records
 # the variance of more than twenty folds, as shared training records inflate it
 NEARLY_TWICE = 1.95
-CHOSEN_ALIKE = (
-    "training sets of nearly all records choose nearly the same terms, so that the "
-    "choice counts too little, and p may be too small; in simulations, ten folds kept "
-    "the level"
-)
-OF_DECISIONS = (
-    "a fit that finds more records positive gains sensitivity and loses specificity, "
-    "which is not counted, so that p may be too small with few records"
-)
-AGAINST_NULL = (
-    "a comparison with the model without predictors is a test of skill; result.test() "
-    "permutes the outcome and repeats all fits, which controls the error rate"
-)
+CHOSEN_ALIKE = ASSUMED["chosen_alike"]
+OF_DECISIONS = ASSUMED["decisions"]
+AGAINST_NULL = ASSUMED["against_null"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -19,6 +19,7 @@ from statcv.arguments import MAX_REPEATS, check_whole
 from statcv.engine import Setup, cut, progress_bar, refuse_new_levels, run_quietly
 from statcv.errors import DataError, FitError, MetricError, OutcomeError, SchemeError
 from statcv.folds import FoldPlan, Ragged, make_plan
+from statcv.inference.assumptions import ASSUMED
 from statcv.inference.estimates.values import casewise
 from statcv.inference.intervals.interval import Interval
 from statcv.inference.refits.refitting import scores_of, warn_of_refits
@@ -33,11 +34,7 @@ REPEATS = 200  # default number of repeats if the folds are fitted together
 FEW_REPEATS = 50  # default number of repeats if every fold is fitted by itself
 PREDICTIONS = 2**20  # predictions in a batch of fits
 FOLDED = ("kfold", "stratified_kfold")
-ASSUMES = (
-    "is centred near {value:.3g}, an estimate of the error of a fit on all records; "
-    "assumes independent records; measures the spread by nested cross-validation in "
-    "{repeats} random divisions into {k} folds"
-)
+ASSUMES = ASSUMED["nested_cv"]
 
 
 @dataclass(frozen=True)

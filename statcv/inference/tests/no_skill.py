@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level
 from statcv.errors import ArgumentTypeError, FoldWarning, warn
+from statcv.inference.assumptions import ASSUMED
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.intervals.interval import SCALES
 from statcv.inference.tests.htest import HTest, check_alternative
@@ -18,11 +19,7 @@ from statcv.metrics.areas.placements import p_at_end, ratio, symmetric_limits, t
 from statcv.numeric.arrays import Floats
 from statcv.words import plural, stated
 
-EXACT = (
-    "valid if the records (or the clusters that a stratifier identifies) are "
-    "exchangeable under the null hypothesis; its size is then at most the nominal "
-    "level, for any scheme and model"
-)
+EXACT = ASSUMED["permutation"]
 FEW_FITS = "treats the values of the folds as independent, which they are not"
 
 
