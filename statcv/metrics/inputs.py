@@ -217,8 +217,7 @@ def sum_of_squares(values: Floats, codes: Numbers) -> Floats:
     sums = values
     if n < codes.size:
         sums = np.stack([np.bincount(codes, column, n) for column in values.T], axis=1)
-    total: Floats = sums.T @ sums * (n / (n - 1))
-    return total
+    return np.asarray(sums.T @ sums * (n / (n - 1)))
 
 
 # ---- sums by group ----

@@ -244,8 +244,7 @@ def casewise_brier(y: ArrayLike, p: ArrayLike) -> Floats:
     if given.ndim == 1:
         return (given - codes) ** 2
     happened = codes[:, None] == np.arange(given.shape[1])
-    loss: Floats = ((given - happened) ** 2).sum(axis=1)
-    return loss
+    return np.asarray(((given - happened) ** 2).sum(axis=1))
 
 
 def log_loss(y: ArrayLike, p: ArrayLike) -> float:
@@ -314,8 +313,7 @@ def casewise_log_loss(y: ArrayLike, p: ArrayLike) -> Floats:
         given = np.abs((codes != 1) - given)  # that of 1, or of 0
     else:
         given = given[np.arange(codes.size), codes]
-    loss: Floats = -np.log(given)
-    return loss
+    return np.asarray(-np.log(given))
 
 
 def proper_probabilities(p: NDArray[Any]) -> NDArray[Any]:

@@ -298,5 +298,4 @@ def precision_on_the_way(
     pace = (false[into] - false[before]) / (true[into] - true[before])
     beside = false[before] + (count - true[before]) * pace
     start = count + beside == 0  # the limit at 0: the precision is constant
-    precision: Floats = (count + start) / (count + beside + start * (1 + pace))
-    return precision
+    return np.asarray((count + start) / (count + beside + start * (1 + pace)))

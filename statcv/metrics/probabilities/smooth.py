@@ -378,8 +378,7 @@ def restricted_cubic(x: Floats, knots: Floats) -> Floats:
         first, before, last = knots[0], knots[-2], knots[-1]
 
         def cube(knot: float) -> Floats:
-            above: Floats = np.maximum((x - knot) / (last - first), 0) ** 3
-            return above
+            return np.asarray(np.maximum((x - knot) / (last - first), 0) ** 3)
 
         ends = (cube(before), cube(last))
         for knot in knots[:-2]:
