@@ -229,17 +229,10 @@ def make_metric(
     if casewise is not None:
         one_by_one = UserCasewise(f"casewise of {named}", casewise, read)
         influence = {} if read == "order" else influence_on_mean(one_by_one)
-    return Metric(
-        name=named,
-        label=label or named,
-        function=UserFunction(named, found.function, read, found.keywords),
-        greater_is_better=higher,
-        outcomes=kinds,
-        reads=read,
-        casewise=one_by_one,
-        limits=_known_limits(found) if limits is None else _limits(limits),
-        **influence,
-    )
+    known = _known_limits(found) if limits is None else _limits(limits)
+    function = UserFunction(named, found.function, read, found.keywords)
+    influence |= {"casewise": one_by_one, "limits": known}
+    return Metric(named, label or named, function, higher, kinds, read, **influence)
 
 
 def get_metric(metric: str | Metric | Callable[..., Any]) -> Metric:

@@ -17,17 +17,14 @@ from statcv.metrics.custom import get_metric
 from statcv.metrics.influence.table import influence_on_mean
 from statcv.metrics.inputs import mean_of
 from statcv.metrics.metric import Metric
-from statcv.metrics.registry import METRICS, default_metrics
+from statcv.metrics.registry import METRICS, USUAL, default_metrics
 from statcv.metrics.survival import integrated_brier_metric, survival_metrics
 from statcv.numeric.arrays import Floats
 
 OF_ORDER = ("ordinal_c", "rps")
 FEWEST_HORIZONS = 3  # between which a Brier score is integrated
 # the usual metrics of a time to an event, at each horizon if they read a risk
-OF_TIMES = (
-    *("harrell_c", "uno_c", "auroc", "brier", "brier_skill"),
-    *("calibration_slope", "oe_ratio", "integrated_brier"),
-)
+OF_TIMES = USUAL["survival"]
 
 # names of metrics that other outcomes do not have
 OF_KINDS = frozenset((*OF_TIMES, *OF_ORDER, *COUNT_METRICS))

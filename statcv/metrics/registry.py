@@ -148,19 +148,11 @@ def is_listed(metric: Metric) -> bool:
 # ---- which of them are usual ----
 
 
-_DEFAULTS = {
-    "binary": (
-        *("auroc", "auprc", "calibration_slope", "calibration_intercept", "oe_ratio"),
-        *("brier", "brier_skill", "log_loss"),
-    ),
-    "multiclass": (
-        *("accuracy", "balanced_accuracy", "auroc_hand_till", "log_loss", "brier"),
-    ),
-    "continuous": ("rmse", "mae", "r2"),
+# the names of the usual metrics by kind of outcome
+USUAL = {
+    kind: tuple(names.split())
+    for kind, names in stored_rows("statcv.metrics", "usual.txt")
 }
-_AT_A_THRESHOLD = (
-    *("net_benefit", "sensitivity", "specificity", "accuracy", "balanced_accuracy"),
-)
 
 
 def default_metrics(kind: str, threshold: bool = False) -> tuple[str, ...]:
@@ -197,7 +189,8 @@ def default_metrics(kind: str, threshold: bool = False) -> tuple[str, ...]:
     >>> default_metrics("continuous")
     ('rmse', 'mae', 'r2')
     """
-    one_of(kind, _DEFAULTS, "kind", MetricError)
+    kinds = ("binary", "multiclass", "continuous")
+    one_of(kind, kinds, "kind", MetricError)
     one_of(threshold, (True, False), "threshold", MetricError)
-    more = _AT_A_THRESHOLD if threshold and kind == "binary" else ()
-    return (*_DEFAULTS[kind], *more)
+    more = USUAL["binary at a threshold"] if threshold and kind == "binary" else ()
+    return (*USUAL[kind], *more)

@@ -131,18 +131,11 @@ def bootstrap_estimate(
     check_level(level, MetricError)
     values = _out_of_bag(scores, metric)
     parts = join_values(scores, metric, fitted, threshold)
-    return BootstrapEstimate(
-        metric=metric.name,
-        label=metric.label,
-        how=how,
-        value=parts.plain if how == ".632" else parts.plus,
-        level=level,
-        n_undefined=int(np.isnan(values).sum()),
-        n_values=len(values),
-        sd=np.nan,
-        make=partial(Interval.none, NO_INTERVAL),
-        parts=parts,
-    )
+    value = parts.plain if how == ".632" else parts.plus
+    stated = metric.name, metric.label, how, value, level
+    counts = int(np.isnan(values).sum()), len(values)
+    make = partial(Interval.none, NO_INTERVAL)
+    return BootstrapEstimate(*stated, *counts, np.nan, make, parts=parts)
 
 
 def join_values(

@@ -286,18 +286,10 @@ def estimate(
         made = replace(made, name=name or "", assumes=assumes)
         return interval_at_end(made, asked)
 
-    return Estimate(
-        metric=metric.name,
-        label=metric.label,
-        how=how,
-        value=value,
-        level=level,
-        n_undefined=int(np.isnan(values).sum()),
-        n_values=len(values),
-        sd=monte_carlo_sd(scores, metric, how, values),
-        make=make,
-        bounds=metric.bounds_with(scores.n_classes),
-    )
+    stated = metric.name, metric.label, how, value, level
+    counts = int(np.isnan(values).sum()), len(values)
+    sd = monte_carlo_sd(scores, metric, how, values)
+    return Estimate(*stated, *counts, sd, make, metric.bounds_with(scores.n_classes))
 
 
 def estimates(

@@ -159,10 +159,7 @@ def delong_test(
     return DeLongTest(*shown, p, lower, upper, level, reason, float(df))
 
 
-SAME_EVERYWHERE = (
-    "the difference is the same for every record, so its estimated variance is 0 and "
-    "the statistic is infinite: the p-value of 0 overstates the evidence"
-)
+SAME_EVERYWHERE = inputs.REMARKS["same_everywhere"]
 
 
 def warn_degenerate(what: str) -> None:

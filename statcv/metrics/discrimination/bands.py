@@ -20,10 +20,7 @@ from statcv.metrics.discrimination.rounding import round_significant
 from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.tables import Printed
 
-UNMOVED = (
-    "the curve is the same in all bootstrap samples: the band has no width and does "
-    "not measure uncertainty"
-)
+UNMOVED = inputs.REMARKS["unmoved"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
