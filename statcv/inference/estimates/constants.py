@@ -169,14 +169,10 @@ def _of_regression(setup: Setup) -> Constants:
         spread = plan.fits.mean_by_split(fitted.linear.dispersion)
         dispersion = np.append(spread, whole.linear.dispersion)
     offset = bare.X[:, list(bare.offsets)].sum(axis=1)
-    return Constants(
-        plan.fits.mean_by_split(by_fit),
-        whole.predict(origin[:1])[0],
-        own=not able.uses_predictors,
-        offset=offset if bare.offsets else None,
-        likelihood=model.capabilities.likelihood,
-        dispersion=dispersion,
-    )
+    made = plan.fits.mean_by_split(by_fit), whole.predict(origin[:1])[0]
+    found = Constants(*made, own=not able.uses_predictors, dispersion=dispersion)
+    known = offset if bare.offsets else None
+    return replace(found, offset=known, likelihood=model.capabilities.likelihood)
 
 
 def _margins(setup: Setup) -> tuple[Floats, Floats] | None:
