@@ -133,10 +133,8 @@ def _together(folds: Folds, setup: Setup, fits: range) -> ResampledFits | None:
     fitted = fit_all_folds(setup.model, setup.records, chosen)
     if fitted is None:
         return None
-    predicted, cuts = (
-        fitted.predict_all(setup.design.n),
-        (fitted.chosen or {}).get(NAME),
-    )
+    predicted = fitted.predict_all(setup.design.n)
+    cuts = (fitted.chosen or {}).get(NAME)
     failed = int((~fitted.converged | fitted.separated).sum())
     return ResampledFits(predicted, cuts, failed, probabilities=True)
 

@@ -62,10 +62,8 @@ def _partners(fitted: FittedFolds, plan: FoldPlan, fits: range) -> Floats:
 
 def _by_fit(chosen: dict[str, NDArray[Any]], fits: int) -> list[dict[str, Any]]:
     values = {name: array.tolist() for name, array in chosen.items()}
-    return [
-        plain({name: of_fits[fit] for name, of_fits in values.items()})
-        for fit in range(fits)
-    ]
+    each = ({name: own[fit] for name, own in values.items()} for fit in range(fits))
+    return [plain(one) for one in each]
 
 
 # ---- fits that are made fold by fold, by any model ----

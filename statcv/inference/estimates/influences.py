@@ -384,9 +384,7 @@ def _as_held_out(pool: Pool, metric: Metric, how: str) -> Influences | str:
     if not (pool.within_fits(metric, how) or scores.apart or scores.overlapping):
         value = float(values_by_repeat(scores, metric, "pooled").mean())
     else:
-        each = [
-            part.value(metric) if known is None else known
-            for (part, _), known in zip(parts, values, strict=True)
-        ]
+        both = zip((part for part, _ in parts), values, strict=True)
+        each = [part.value(metric) if v is None else v for part, v in both]
         value = float(np.mean(each))
     return Influences(value, held, units, None, tuple(ranked), tuple(placed))

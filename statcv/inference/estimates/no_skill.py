@@ -304,10 +304,8 @@ def mean_model_hand_till(
     """
     weighed = np.ones(plan.n) if weights is None or plan.rebalanced else weights
     fits, total = plan.fits, plan.training_means(weighed)
-    shares = [
-        fits.mean_by_split(plan.training_means(weighed * (scores.y == code)) / total)
-        for code in range(scores.n_classes)
-    ]
+    members = (weighed * (scores.y == code) for code in range(scores.n_classes))
+    shares = [fits.mean_by_split(plan.training_means(one) / total) for one in members]
     # the class shares of the training set stand for predictions
     alone = np.column_stack(shares)[scores.split]
     values = pooled_values(replace(scores, predicted=alone), METRICS["auroc_hand_till"])

@@ -37,10 +37,8 @@ class PooledContrasts(Contrasts):
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
         """The pooled estimate of each result."""
-        found = {
-            name: Imputed([one.estimates[name] for one in self.each]).estimate
-            for name in self.results
-        }
+        of_name = {k: [one.estimates[k] for one in self.each] for k in self.results}
+        found = {name: Imputed(own).estimate for name, own in of_name.items()}
         return {name: replace(one, n_undefined=0) for name, one in found.items()}
 
     @cached_property
@@ -62,11 +60,9 @@ class PooledContrasts(Contrasts):
         found, tests = self._pooled(first, second), self.tests[first, second]
         lacking = [one.reason for one in tests if math.isnan(one.se)]
         if lacking:
-            return PairedTest.unavailable(
-                found.estimate,
-                f"{len(lacking)} of {len(tests)} imputations have no standard error of "
-                f"the difference: {lacking[0]}",
-            )
+            lost = f"{len(lacking)} of {len(tests)} imputations have no standard error"
+            why = f"{lost} of the difference: {lacking[0]}"
+            return PairedTest.unavailable(found.estimate, why)
         if not found.se:  # nothing varies
             return tests[0]
         lowest, highest = self.metric.bounds_with(self.records.first.scores.n_classes)

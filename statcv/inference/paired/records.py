@@ -309,10 +309,9 @@ class SharedRecords(Printed):
     @cached_property
     def predictions(self) -> dict[str, Floats]:
         """What the metric reads of the mean prediction of each record, by result."""
-        return {
-            name: self._in_order(name, read_by_record(scores, self.metric))
-            for name, scores in self.scores.items()
-        }
+        known, metric = self.scores.items(), self.metric
+        read = {name: read_by_record(scores, metric) for name, scores in known}
+        return {name: self._in_order(name, own) for name, own in read.items()}
 
     def losses(self, first: str, second: str) -> tuple[Floats, Floats] | None:
         """Return the losses of the records by two results, if the metric has such."""

@@ -96,10 +96,8 @@ class PairedTest:
             root = math.sqrt(growth**2 + 2 * growth * size + away**2)
             near = max(size + growth - root, size - half)
             lower, upper = (near, upper) if difference > 0 else (lower, -near)
-        limits, p = (
-            (max(lower, -most), min(upper, most)),
-            tail(statistic, df, "two-sided"),
-        )
+        limits = max(lower, -most), min(upper, most)
+        p = tail(statistic, df, "two-sided")
         return cls(difference, se, *limits, statistic, p, reason, df, equal)
 
 

@@ -80,10 +80,8 @@ class HTest:
             lines.append(f"  {self._numbers()}")
             lines.append(f"  alternative: {self.label} is {self._side()}")
             if not math.isnan(self.lower):
-                lines.append(
-                    f"  {percent(self.level)} interval: {self.lower:.4f} to "
-                    f"{self.upper:.4f}"
-                )
+                limits = f"{self.lower:.4f} to {self.upper:.4f}"
+                lines.append(f"  {percent(self.level)} interval: {limits}")
             lines.append(f"  estimate: {self.estimate:.4f}")
         texts = [self.assumes, *self.notes]
         if self.reason and not math.isnan(self.p_value):

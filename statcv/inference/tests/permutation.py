@@ -353,10 +353,8 @@ def _exchanged(
 def _with_folds(plan: FoldPlan, fold: NDArray[np.int32]) -> FoldPlan:
     """Return a plain partition with other folds, shape (repeats, n)."""
     first = plan.fits.first_split
-    parts = [
-        Ragged.grouped(own.astype(np.intp), int(stop - start))
-        for own, start, stop in zip(fold, first[:-1], first[1:], strict=True)
-    ]
+    each = zip(fold.astype(np.intp), np.diff(first).tolist(), strict=True)
+    parts = [Ragged.grouped(own, folds) for own, folds in each]
     return replace(plan, tests=Ragged.joined(parts))
 
 

@@ -210,10 +210,8 @@ class _PairTables:
             raise MetricError(f"won must hold 0, 0.5 or 1, not {odd[0]:g}.")
         (rows, i), (columns, j) = (np.unique(s, return_inverse=True) for s in sides)
         cell, size = i * len(columns) + j, len(rows) * len(columns)
-        tables = (
-            np.bincount(cell, values, size).reshape(len(rows), len(columns))
-            for values in (None, outcome == 0, outcome == 0.5)
-        )
+        kinds, shape = (None, outcome == 0, outcome == 0.5), (len(rows), len(columns))
+        tables = (np.bincount(cell, one, size).reshape(shape) for one in kinds)
         return cls((rows, columns), *(table.astype(float) for table in tables))
 
     def values(self, of_rows: Floats, of_columns: Floats) -> tuple[Floats, ...]:
