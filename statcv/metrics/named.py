@@ -267,17 +267,9 @@ def ordered_metrics(*levels: str) -> Mapping[str, Metric]:
 
 def _at(metric: Metric, code: int, level: str) -> Metric:
     """Return a metric of two classes at a cut point."""
-    changed: dict[str, Any] = {
-        name: function and partial(at_cut, function, code)
-        for name in ("function", "by_group", "derive", "weighted")
-        for function in [getattr(metric, name)]
-    }
-    return replace(
-        metric,
-        name=f"{metric.name}@{level}",
-        label=f"{metric.label}, {level} or higher",
-        outcomes=CLASSES,
-        column=partial(at_least, code),
-        pairs=None,
-        **changed,
-    )
+    names = ("function", "by_group", "derive", "weighted")
+    known: dict[str, Any] = {name: getattr(metric, name) for name in names}
+    changed = {name: one and partial(at_cut, one, code) for name, one in known.items()}
+    label, column = f"{metric.label}, {level} or higher", partial(at_least, code)
+    changed |= {"name": f"{metric.name}@{level}", "label": label, "column": column}
+    return replace(metric, outcomes=CLASSES, pairs=None, **changed)

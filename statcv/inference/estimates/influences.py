@@ -385,6 +385,6 @@ def _as_held_out(pool: Pool, metric: Metric, how: str) -> Influences | str:
         value = float(values_by_repeat(scores, metric, "pooled").mean())
     else:
         both = zip((part for part, _ in parts), values, strict=True)
-        each = [part.value(metric) if v is None else v for part, v in both]
+        each = [part.value(metric) if known is None else known for part, known in both]
         value = float(np.mean(each))
     return Influences(value, held, units, None, tuple(ranked), tuple(placed))

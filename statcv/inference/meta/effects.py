@@ -188,22 +188,11 @@ def random_effects(
     else:
         few = "a prediction interval needs three data sets"
         reason = f"{reason}; {few}" if reason else few
-    return RandomEffects(
-        estimate=mean,
-        se=se,
-        lower=mean - half,
-        upper=mean + half,
-        tau2=tau2,
-        i2=float(tau2 / (tau2 + typical)),
-        q=q,
-        p_heterogeneity=float(chdtrc(k - 1, q)),
-        prediction_lower=mean - beyond,
-        prediction_upper=mean + beyond,
-        level=level,
-        n=k,
-        method=how,
-        reason=reason,
-    )
+    found = {"estimate": mean, "se": se, "lower": mean - half, "upper": mean + half}
+    found |= {"prediction_lower": mean - beyond, "prediction_upper": mean + beyond}
+    found |= {"tau2": tau2, "i2": float(tau2 / (tau2 + typical)), "q": q}
+    found |= {"p_heterogeneity": float(chdtrc(k - 1, q)), "level": level}
+    return RandomEffects(n=k, method=how, reason=reason, **found)
 
 
 def _mean(y: Floats, weights: Floats) -> float:

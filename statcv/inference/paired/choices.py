@@ -131,17 +131,9 @@ def contrast(
         method = replace(method, assumes=f"{method.assumes}; {CHOICE}")
     if all(one.external for one in scores):
         method = replace(method, assumes=method.of_others)
-    found = Contrasts(
-        results=results,
-        metric=chosen,
-        how=_how_of(method, way, how, scores),
-        level=level,
-        method=method,
-        reference=reference,
-        seed=first.seed if seed is None else seed,
-        n_permutations=_times(n_permutations, method),
-        fixed=fixed,
-    )
+    what = results, chosen, _how_of(method, way, how, scores), level, method
+    seed, times = first.seed if seed is None else seed, _times(n_permutations, method)
+    found = Contrasts(*what, reference, seed, times, fixed)
     if method.name == "corrected_t":
         _check_folds(found)
     if method.name in methods.BY_INFLUENCE:

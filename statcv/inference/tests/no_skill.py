@@ -81,20 +81,11 @@ def permutation_test(
     if len(known) < len(every):
         lost = len(every) - len(known)
         notes.append(f"{plural(lost, 'permutation')} gave no value")
-    return _tested(
-        estimate,
-        method="Permutation of the outcome, with refits",
-        about=about,
-        null=centre,
-        alternative=alternative,
-        statistic=estimate.value,
-        statistic_name=estimate.label,
-        p_value=p,
-        assumes="" if np.isnan(p) else EXACT,
-        notes=tuple(notes),
-        reason=reason,
-        replicates=every,
-    )
+    found: dict[str, Any] = {"statistic": estimate.value, "null": centre, "p_value": p}
+    found |= {"statistic_name": estimate.label, "alternative": alternative}
+    found |= {"method": "Permutation of the outcome, with refits", "about": about}
+    found |= {"assumes": "" if np.isnan(p) else EXACT, "notes": tuple(notes)}
+    return _tested(estimate, reason=reason, replicates=every, **found)
 
 
 def _tested(estimate: Estimate, **found: Any) -> HTest:
@@ -169,21 +160,11 @@ def wald_test(
             p = tail(statistic, df, alternative)
         if np.isinf(statistic):
             reason = "the standard error is 0, so that the p-value is not evidence"
-    return _tested(
-        estimate,
-        method=method,
-        about=about,
-        null=null,
-        alternative=alternative,
-        statistic=statistic,
-        statistic_name=name,
-        df=df,
-        p_value=p,
-        assumes=estimate.assumes if not reason else "",
-        lower=estimate.lower,
-        upper=estimate.upper,
-        reason=reason,
-    )
+    found: dict[str, Any] = {"statistic": statistic, "statistic_name": name, "df": df}
+    found |= {"null": null, "alternative": alternative, "p_value": p, "reason": reason}
+    found |= {"lower": estimate.lower, "upper": estimate.upper, "method": method}
+    assumes = estimate.assumes if not reason else ""
+    return _tested(estimate, about=about, assumes=assumes, **found)
 
 
 def plain_t_test(
@@ -213,16 +194,9 @@ def plain_t_test(
         f"overlap{f'; {measured}' if measured else ''}. Use method='permutation'.",
         FoldWarning,
     )
-    return mean_test(
-        values,
-        null,
-        alternative,
-        level,
-        method="Plain t test over folds, uncorrected",
-        label=f"mean {metric.label} of the folds",
-        assumes=FEW_FITS,
-        about=about,
-    )
+    said = {"label": f"mean {metric.label} of the folds", "about": about}
+    said |= {"method": "Plain t test over folds, uncorrected", "assumes": FEW_FITS}
+    return mean_test(values, null, alternative, level, **said)
 
 
 def mean_test(
@@ -248,22 +222,11 @@ def mean_test(
         lower, upper = symmetric_limits(mean, se, level, df=df)
         if se == 0:
             reason = "all values are equal, so that no variation can be estimated"
-    return HTest(
-        **said,
-        estimate=mean,
-        null=null,
-        alternative=alternative,
-        statistic=statistic,
-        statistic_name="t",
-        df=df,
-        p_value=p,
-        lower=lower,
-        upper=upper,
-        level=level,
-        notes=(f"the mean excludes {plural(lost, 'missing value')}",) if lost else (),
-        reason=reason,
-        replicates=values,
-    )
+    found: dict[str, Any] = {"statistic": statistic, "statistic_name": "t", "df": df}
+    found |= {"null": null, "alternative": alternative, "p_value": p, "reason": reason}
+    found |= {"estimate": mean, "lower": lower, "upper": upper, "level": level}
+    notes = (f"the mean excludes {plural(lost, 'missing value')}",) if lost else ()
+    return HTest(**said, **found, notes=notes, replicates=values)
 
 
 def _why_not_at(null: float, scale: str) -> str:
@@ -323,16 +286,10 @@ def t_test(
     check_alternative(alternative)
     check_level(level)
     numbers = _numbers(values)
-    return mean_test(
-        numbers,
-        null,
-        alternative,
-        level,
-        method="t test over independent replicates",
-        label="mean",
-        assumes="replicates are independent of each other",
-        about=plural(len(numbers), "replicate"),
-    )
+    said = {"method": "t test over independent replicates", "label": "mean"}
+    said["assumes"] = "replicates are independent of each other"
+    said["about"] = plural(len(numbers), "replicate")
+    return mean_test(numbers, null, alternative, level, **said)
 
 
 def _numbers(values: Any) -> Floats:

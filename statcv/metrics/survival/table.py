@@ -40,21 +40,12 @@ def _metric(
     """Return a metric with the properties of one of other outcomes."""
     metric = METRICS[like]
     columns = len(form.horizons) if isinstance(form, IntegratedBrier) else 0
-    return replace(
-        metric,
-        name=name,
-        label=label,
-        function=measures.ValueOf(form, columns),
-        outcomes=frozenset(("survival",)),
-        casewise=None,
-        uses_baseline=False,
-        limits=_LIMITS.get(like, metric.limits),
-        pairs=None,
-        by_group=None,
-        derive=measures.DerivativeOf(form),
-        weighted=form,
-        horizon=horizon,
-    )
+    changed: dict[str, Any] = {"limits": _LIMITS.get(like, metric.limits)}
+    changed |= {"outcomes": frozenset(("survival",)), "uses_baseline": False}
+    changed |= {"derive": measures.DerivativeOf(form), "weighted": form}
+    changed |= {"function": measures.ValueOf(form, columns), "horizon": horizon}
+    changed |= dict.fromkeys(("casewise", "pairs", "by_group"))
+    return replace(metric, name=name, label=label, **changed)
 
 
 def survival_metrics(horizons: tuple[float, ...] = ()) -> dict[str, Metric]:
