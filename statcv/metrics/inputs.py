@@ -67,6 +67,11 @@ def vector(values: ArrayLike, name: str) -> Floats:
     return array
 
 
+def wrong_shape(name: str, array: NDArray[Any], right: str) -> MetricError:
+    """Return the error of an array that does not have the right shape."""
+    return MetricError(f"{name} has shape {array.shape}; it must be {right}.")
+
+
 def per_record(values: ArrayLike, n: int, name: str) -> Floats:
     """Return one number per record, from a single number or from n of them."""
     array = real_array(values, name).astype(np.float64, copy=False)

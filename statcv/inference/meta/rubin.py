@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -151,14 +151,9 @@ class Imputed(Printed):
     def estimate(self) -> Estimate:
         """The pooled estimate, whose interval has the shape of a single one."""
         value = float(SCALES[self.scale].back(self.pooled.estimate))
-        return replace(
-            self.each[0],
-            value=value,
-            n_undefined=self.n_undefined,
-            n_values=len(self.each),
-            sd=float(self.values.std(ddof=1)),
-            make=lambda: self._interval(value),
-        )
+        make, sd = partial(self._interval, value), float(self.values.std(ddof=1))
+        found = replace(self.each[0], value=value, sd=sd, make=make)
+        return replace(found, n_undefined=self.n_undefined, n_values=len(self.each))
 
     def _interval(self, value: float) -> Interval:
         made, m = [one.interval for one in self.each], len(self.each)

@@ -186,21 +186,15 @@ def averaged(scores: Scores) -> Scores:
     known = scores.of_training
     of_fits = scores.left.predicted[:0]
     nothing = LeftOut(none, none, of_fits, np.empty(0, dtype=bool), none)
-    return replace(
-        scores,
-        split=np.arange(count),
-        row=row,
-        predicted=predicted,
-        repeat=np.zeros(count, dtype=np.intp),
-        n_train=np.bincount(place, scores.n_train[scores.split]) / times,
-        baseline=np.bincount(place, scores.baseline[scores.split]) / times,
-        left=nothing,
-        pairwise=False,
-        tournament=False,
-        threshold=scores.mean_threshold,
-        of_training=None if known is None else mean_by(scores.row, known)[1],
-        sensitivity=None,
-    )
+    made: dict[str, Any] = {
+        name: np.bincount(place, getattr(scores, name)[scores.split]) / times
+        for name in ("n_train", "baseline")
+    }
+    spread = None if known is None else mean_by(scores.row, known)[1]
+    made |= {"threshold": scores.mean_threshold, "of_training": spread}
+    made |= {"split": np.arange(count), "repeat": np.zeros(count, dtype=np.intp)}
+    made |= {"pairwise": False, "tournament": False, "sensitivity": None}
+    return replace(scores, row=row, predicted=predicted, left=nothing, **made)
 
 
 def read_by_record(scores: Scores, metric: Metric) -> Floats:

@@ -308,10 +308,8 @@ def _contrast(contrast: ArrayLike | None, m: int) -> Floats:
         return np.eye(m - 1, m) - np.eye(m - 1, m, 1)
     weights = np.atleast_2d(inputs.real_array(contrast, "contrast").astype(np.float64))
     if weights.ndim != 2 or weights.shape[1] != m or not len(weights):
-        raise MetricError(
-            f"contrast has shape {weights.shape}; it must be ({m},) or (k, {m}), with "
-            "one weight for each row of scores."
-        )
+        right = f"({m},) or (k, {m}), with one weight for each row of scores"
+        raise inputs.wrong_shape("contrast", weights, right)
     size = np.abs(weights).sum(axis=1)
     odd = ~(np.isfinite(size) & (size > 0))
     odd[~odd] = np.abs(weights[~odd].sum(axis=1)) > 1e-9 * size[~odd]

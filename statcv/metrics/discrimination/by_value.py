@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from statcv.errors import MetricError
 from statcv.metrics import inputs
 from statcv.metrics.discrimination.rounding import TIE_TOL, begins_value
 from statcv.numeric.arrays import Bools, Floats, Numbers
@@ -204,10 +203,8 @@ def areas_of_scores(
     if one:
         inputs.same_length(n, rows.size, "score")
     elif rows.ndim != 2 or rows.shape[1] != n:
-        raise MetricError(
-            f"score has shape {rows.shape}; it must be ({n},), or (m, {n}) for m "
-            "scores of the same records."
-        )
+        right = f"({n},), or (m, {n}) for m scores of the same records"
+        raise inputs.wrong_shape("score", rows, right)
     rows = np.atleast_2d(rows)
     areas, step = np.empty(len(rows)), max(1, _AT_ONCE // max(1, n))
     for begin in range(0, len(rows), step):

@@ -19,7 +19,7 @@ from statcv.errors import MetricError
 from statcv.metrics.discrimination.by_value import RankedRecords
 from statcv.metrics.influence import weighted
 from statcv.metrics.influence.weighted import DIGITS, Derivative, Placements
-from statcv.metrics.inputs import real_array, same_length, vector
+from statcv.metrics.inputs import real_array, same_length, vector, wrong_shape
 from statcv.metrics.metric import Metric
 from statcv.numeric import survival
 from statcv.numeric.arrays import Bools, Floats, Numbers
@@ -410,9 +410,7 @@ class ValueOf:
         times, read = checked_times(y), real_array(prediction, "prediction")
         if read.shape[1:] != ((self.columns,) if self.columns else ()) or not read.ndim:
             right = f"(n, {self.columns})" if self.columns else "(n,)"
-            raise MetricError(
-                f"The prediction has shape {read.shape}; it must be {right}."
-            )
+            raise wrong_shape("The prediction", read, right)
         same_length(times.size, len(read), "prediction")
         if named.get("censoring") is not None:
             named["censoring"] = checked_times(named["censoring"], "censoring")
