@@ -351,11 +351,8 @@ def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
     ['the data differ', 'seed 1 there, 2 here']
     """
     old, new = there.get("versions", {}), here.get("versions", {})
-    said = [
-        f"{name} {old.get(name)} there, {new.get(name)} here"
-        for name in sorted({*old, *new})
-        if old.get(name) != new.get(name)
-    ]
+    names = [one for one in sorted({*old, *new}) if old.get(one) != new.get(one)]
+    said = [f"{one} {old.get(one)} there, {new.get(one)} here" for one in names]
     differs = {name for name in here if there.get(name) != here[name]}
     for name in ("formula", "model", "scheme"):
         if name in differs:

@@ -169,12 +169,10 @@ def _say_why(why: str, ax: Axes) -> None:
 
 def _of_numbers(named: dict[str, Readable], level: float) -> list[Draw]:
     (result,) = named.values()
-    return [
-        partial(by_prediction.plot_predicted, result),
-        partial(by_prediction.draw_group_means, result, level=level),
-        partial(by_prediction.draw_errors, result),
-        partial(by_prediction.draw_error_distribution, result),
-    ]
+    means: Draw = partial(by_prediction.draw_group_means, level=level)
+    errors = by_prediction.draw_errors, by_prediction.draw_error_distribution
+    four: tuple[Draw, ...] = (by_prediction.plot_predicted, means, *errors)
+    return [partial(draw, result) for draw in four]
 
 
 def _of_several_classes(named: dict[str, Readable], level: float) -> list[Draw]:

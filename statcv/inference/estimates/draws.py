@@ -183,9 +183,8 @@ class Draws:
         """
         # twice the mean square on either side of the mean
         away, held = self.error - self.error.mean(), float(self.held.var())
-        above, below = (
-            2 * float(np.mean(np.maximum(sign * away, 0.0) ** 2)) for sign in (1, -1)
-        )
+        parts = (np.maximum(sign * away, 0.0) for sign in (1, -1))
+        above, below = (2 * float(np.mean(part**2)) for part in parts)
         return self.share * max(above - held, 0.0), self.share * max(below - held, 0.0)
 
     def shared(self, other: Draws) -> float:

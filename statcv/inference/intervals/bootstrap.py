@@ -220,9 +220,8 @@ class DrawnUnits:
         first, unit = held, np.full(len(scores.y), -1)
         unit[held] = np.arange(len(held))
         if scores.clusters is not None:
-            _, begin, number = np.unique(
-                scores.clusters[held], return_index=True, return_inverse=True
-            )
+            codes = scores.clusters[held]
+            begin, number = np.unique(codes, return_index=True, return_inverse=True)[1:]
             first, unit[held] = held[begin], number
         fold = np.zeros(len(first), dtype=np.intp)
         if within_folds(scores, how):
@@ -259,10 +258,8 @@ class DrawnUnits:
         of = "" if self.clustered else " of a class"
         if few == folds:
             return f"every fold holds a single {noun}{of}", ""
-        return "", (
-            f"{few} of {folds} folds hold a single {noun}{of}, so that its variation "
-            "is not counted"
-        )
+        single_ones = f"{few} of {folds} folds hold a single {noun}{of}"
+        return "", f"{single_ones}, so that its variation is not counted"
 
     def drawn(self, samples: int, rng: np.random.Generator) -> Floats:
         """Return how often each record occurs in each sample, shape (samples, n)."""

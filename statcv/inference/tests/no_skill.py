@@ -74,10 +74,8 @@ def permutation_test(
     notes = []
     if len(known):
         sd = float(known.std(ddof=1)) if len(known) > 1 else np.nan
-        notes.append(
-            f"under {plural(len(known), 'permuted outcome')} the mean is "
-            f"{centre:.3f} and the standard deviation {sd:.3f}"
-        )
+        under, mean = f"under {plural(len(known), 'permuted outcome')}", f"{centre:.3f}"
+        notes.append(f"{under} the mean is {mean} and the standard deviation {sd:.3f}")
     if len(known) < len(every):
         lost = len(every) - len(known)
         notes.append(f"{plural(lost, 'permutation')} gave no value")

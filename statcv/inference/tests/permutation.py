@@ -304,8 +304,7 @@ def _permuted(
     size = max(1, min(WORK // cost, PREDICTIONS // max(predictions, 1)))
     for some in engine.cut(len(numbers), size):
         given = plan.n, clusters, seed
-        each = [permuted_places(*given, numbers[b], strata) for b in some]
-        places = np.stack(each)
+        places = np.stack([permuted_places(*given, numbers[b], strata) for b in some])
         permutations = engine.OutcomePermutations(places, made_for_outcome(plan))
         outcomes, trains = np.tile(y, (len(some), 1)), np.ones(len(some), dtype=bool)
         if not permutations.with_plan:

@@ -313,9 +313,8 @@ class Treated:
         p, count = round_significant(p), np.ones(n, dtype=np.intp)
         if codes is None:
             passed = np.searchsorted(np.sort(round_significant(cuts)), p, side="right")
-            _, kinds, count = np.unique(
-                2 * passed + positive, return_index=True, return_counts=True
-            )
+            kind = 2 * passed + positive
+            _, kinds, count = np.unique(kind, return_index=True, return_counts=True)
             positive, p = positive[kinds], p[kinds]
         if prevalence is None:
             weights, strata = np.full(p.size, 1 / n), [np.ones(p.size, dtype=bool)]

@@ -325,15 +325,11 @@ def influence_on_mean(
     casewise: Callable[..., Floats], root: bool = False
 ) -> dict[str, Any]:
     """Return those of the mean of a function of single records, or of its root."""
-    return {
-        "derive": DerivativeOfMean(casewise, root),
-        "weighted": weighted.WeightedMean(casewise, root),
-    }
+    form = weighted.WeightedMean(casewise, root)
+    return {"derive": DerivativeOfMean(casewise, root), "weighted": form}
 
 
 def influence_on_table(of_table: Callable[[Floats], float]) -> dict[str, Any]:
     """Return those of a function of the table of observed and predicted classes."""
-    return {
-        "derive": DerivativeOfTable(of_table),
-        "weighted": weighted.WeightedTable(of_table),
-    }
+    form = weighted.WeightedTable(of_table)
+    return {"derive": DerivativeOfTable(of_table), "weighted": form}

@@ -209,9 +209,8 @@ def curve_parts(
     else:
         curve = expit(spline.at(at)[0])
         # coefficients differ from the true ones by covariance times score
-        drawn, known = (
-            smoothing.restricted_cubic(logit_of(x), spline.places) for x in (at, p)
-        )
+        basis = smoothing.restricted_cubic
+        drawn, known = (basis(logit_of(x), spline.places) for x in (at, p))
         slopes = np.maximum(curve * (1 - curve), 1e-9)
         weights = size * slopes[:, None] * (drawn @ spline.covariance @ known.T)
         averaged = _binomial(curve, at) / slopes
