@@ -152,8 +152,8 @@ def brier_parts(
         reliability -= excess
         resolution -= excess - missing
         uncertainty += missing
-    score, within = float(((p - positive) ** 2).mean()), within_covariance
-    terms = reliability, resolution, uncertainty, within_variance, within
+    score = float(((p - positive) ** 2).mean())
+    terms = reliability, resolution, uncertainty, within_variance, within_covariance
     return BrierParts(score, *terms, n_groups, n, bias_corrected, reason)
 
 
