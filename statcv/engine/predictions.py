@@ -83,9 +83,10 @@ class Part:
 
         first = parts[0]
         same = first.names and all(one.names == first.names for one in parts)
-        made, seconds = (mean("predicted"), mean("partner_predicted")), mean("seconds")
-        went = mean("converged") == 1, mean("separated") > 0, seconds * len(parts)
-        part = cls(first.fits, *made, *went, first.probabilities)
+        made = mean("predicted"), mean("partner_predicted")
+        converged, separated = mean("converged") == 1, mean("separated") > 0
+        seconds, alike = mean("seconds") * len(parts), first.probabilities
+        part = cls(first.fits, *made, converged, separated, seconds, alike)
         if not same:
             return part
         return replace(part, names=first.names, coefficients=mean("coefficients"))

@@ -128,11 +128,12 @@ class LeftOut(Printed):
     ) -> LeftOut:
         """Join the (fit, row, predicted) arrays of held-out and of dropped records."""
         # a stable order by fit keeps the held-out records of a fit first
-        every = list(map(np.concatenate, zip(held, dropped, strict=True)))
-        every.append(np.repeat([True, False], [len(held[0]), len(dropped[0])]))
-        order = np.argsort(every[0], kind="stable")
-        fit, row, predicted, of_held = (one[order] for one in every)
-        return cls(fit, row, predicted, of_held, repeat)
+        fit = np.concatenate([held[0], dropped[0]])
+        order = np.argsort(fit, kind="stable")
+        row = np.concatenate([held[1], dropped[1]])[order]
+        predicted = np.concatenate([held[2], dropped[2]])[order]
+        of_held = np.repeat([True, False], [len(held[0]), len(dropped[0])])[order]
+        return cls(fit[order], row, predicted, of_held, repeat)
 
     def chosen(self, where: NDArray[Any] | slice) -> LeftOut:
         """Return some of the predictions, by their positions or a mask."""

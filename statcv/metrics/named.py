@@ -269,7 +269,8 @@ def _at(metric: Metric, code: int, level: str) -> Metric:
     """Return a metric of two classes at a cut point."""
     names = ("function", "by_group", "derive", "weighted")
     known: dict[str, Any] = {name: getattr(metric, name) for name in names}
-    changed = {name: one and partial(at_cut, one, code) for name, one in known.items()}
+    for name, one in known.items():
+        known[name] = one and partial(at_cut, one, code)
     label, column = f"{metric.label}, {level} or higher", partial(at_least, code)
-    changed |= {"name": f"{metric.name}@{level}", "label": label, "column": column}
-    return replace(metric, outcomes=CLASSES, pairs=None, **changed)
+    known |= {"name": f"{metric.name}@{level}", "label": label, "column": column}
+    return replace(metric, outcomes=CLASSES, pairs=None, **known)

@@ -7,6 +7,7 @@ about a common mean with standard deviation tau.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -156,8 +157,9 @@ def random_effects(
     if len(y) < 2:
         few = "only one data set has" if len(y) else "no data set has"
         alone = float(y[0]) if len(y) else np.nan
-        about = {"method": method, "reason": f"{few} both; a meta-analysis needs two"}
-        return RandomEffects(estimate=alone, level=level, n=len(y), **about)
+        about: dict[str, Any] = {"method": method, "level": level, "n": len(y)}
+        about["reason"] = f"{few} both; a meta-analysis needs two"
+        return RandomEffects(estimate=alone, **about)
     # Cochran's Q about the mean of a common effect
     k, fixed = len(y), 1 / variance
     q = float(fixed @ (y - _mean(y, fixed)) ** 2)

@@ -71,9 +71,10 @@ def at_common_threshold(metric: Metric, scores: Iterable[Scores]) -> Metric:
         )
     cut = every.pop()
     forms: dict[str, Any] = {name: getattr(metric, name) for name in AT_THRESHOLD}
-    fixed = {name: one and partial(one, threshold=cut) for name, one in forms.items()}
+    for name, one in forms.items():
+        forms[name] = one and partial(one, threshold=cut)
     label = f"{metric.label} (threshold {cut:g})"
-    return replace(metric, label=label, takes_threshold=False, **fixed)
+    return replace(metric, label=label, takes_threshold=False, **forms)
 
 
 def contrast(

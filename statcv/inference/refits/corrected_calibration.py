@@ -170,10 +170,10 @@ def corrected_calibration(
         if np.isfinite(value):
             band = abcloc(value, values[point], level)
             limits[:, point] = np.clip([band.lower, band.upper], 0, 1)
-    curve, method = (at, apparent.observed, optimism), apparent.method
     lower, upper = limits
-    about = lower, upper, level, method, n_boot
-    return CorrectedCalibration(*curve, *about, predictions)
+    shown = at, apparent.observed, optimism, lower, upper
+    about = level, apparent.method, n_boot
+    return CorrectedCalibration(*shown, *about, predictions)
 
 
 def _points(predictions: Floats) -> Floats:

@@ -356,8 +356,8 @@ def _finish(
     least, most = metric.bounds
     limits = max(made.lower, least), min(made.upper, most), made.se, level
     numbers, said = (apparent, optimism, value, *limits), (made.method, made.assumes)
-    counts = n_boot, undefined, error
-    return OptimismCorrected(metric.name, metric.label, *numbers, *said, *counts)
+    named = metric.name, metric.label
+    return OptimismCorrected(*named, *numbers, *said, n_boot, undefined, error)
 
 
 def _warn_of_disagreement(metric: Metric, value: float, around: Estimate) -> None:

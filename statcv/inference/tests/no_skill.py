@@ -220,11 +220,11 @@ def mean_test(
         lower, upper = symmetric_limits(mean, se, level, df=df)
         if se == 0:
             reason = "all values are equal, so that no variation can be estimated"
-    found: dict[str, Any] = {"statistic": statistic, "statistic_name": "t", "df": df}
+    found: dict[str, Any] = {**said, "statistic": statistic, "df": df}
     found |= {"null": null, "alternative": alternative, "p_value": p, "reason": reason}
     found |= {"estimate": mean, "lower": lower, "upper": upper, "level": level}
     notes = (f"the mean excludes {plural(lost, 'missing value')}",) if lost else ()
-    return HTest(**said, **found, notes=notes, replicates=values)
+    return HTest(**found, statistic_name="t", notes=notes, replicates=values)
 
 
 def _why_not_at(null: float, scale: str) -> str:

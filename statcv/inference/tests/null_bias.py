@@ -193,9 +193,11 @@ def make_null_bias(
     se = float(off[known].std(ddof=1) / math.sqrt(count)) if count > 1 else math.nan
     if se < 1e-14:  # all the same except for rounding
         se = 0.0
-    parts = (values, reference, off)
-    means = [float(one[known].mean()) if count else math.nan for one in parts]
+    mean, expected, bias = (
+        float(one[known].mean()) if count else math.nan
+        for one in (values, reference, off)
+    )
     stated = metric.name, metric.label, how, about
     lost, in_order = len(values) - count, metric.in_random_order is not None
-    numbers = *means, se, len(values), lost
+    numbers = mean, expected, bias, se, len(values), lost
     return NullBias(*stated, *numbers, seed, n_distinct, in_order, among)

@@ -127,8 +127,9 @@ def brier_parts(
         codes = quantile_groups(p, groups)
     n, n_groups = p.size, int(codes.max(initial=-1)) + 1
     if odd := inputs.improper(p):
-        missing = [float("nan")] * 6
-        return BrierParts(*missing, n_groups, n, bias_corrected, odd)
+        nan = float("nan")
+        terms_of_none = nan, nan, nan, nan, nan, nan
+        return BrierParts(*terms_of_none, n_groups, n, bias_corrected, odd)
     size = np.bincount(codes)
     share = np.bincount(codes, positive) / size
     forecast = np.bincount(codes, p) / size

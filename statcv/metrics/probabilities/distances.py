@@ -221,8 +221,8 @@ def curve_parts(
     share = np.divide(p - at[below], gap, out=np.zeros_like(p), where=gap > 0)
     mass = np.bincount(below, 1 - share, len(at)) + np.bincount(above, share, len(at))
     fitted = np.interp(p, at, curve)
-    mass /= len(p)
-    return CurveParts(at, curve, mass, weights, fitted, p, y, size, order, averaged)
+    rest = weights, fitted, p, y, size, order, averaged
+    return CurveParts(at, curve, mass / len(p), *rest)
 
 
 def _share_of_each(name: str, distance: Floats, mass: Floats) -> Floats:
