@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from statcv.words import stored_rows
+from statcv.words import stored_texts
 
 # by name; names of numbers and of what is counted stand in braces
-ASSUMED: dict[str, str] = {
-    row[0]: row[1] for row in stored_rows("statcv.inference", "assumptions.txt")
-}
+ASSUMED = stored_texts("statcv.inference", "assumptions.txt")

@@ -19,7 +19,7 @@ from statcv.folds import FoldPlan, is_sample
 from statcv.metrics import METRICS, survival_metrics
 from statcv.models import Model
 from statcv.models.selection import chooses_terms, selection_in
-from statcv.words import joined, plural, stored_rows
+from statcv.words import joined, plural, stored_rows, stored_texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,9 +123,7 @@ MODELS: dict[str, tuple[str, ...]] = {
     "corrected_influence": ("boosted", "forest", "neighbors"),
 }
 # Those that are named, since other models with the same interval may differ from them
-NAMED: dict[str, str] = {
-    row[0]: row[1] for row in stored_rows("statcv.inference", "studied_models.txt")
-}
+NAMED = stored_texts("statcv.inference", "studied_models.txt")
 # The schemes of that study: without repeats, and with repeats
 OF_DEFAULTS = dict.fromkeys(("kfold", "stratified_kfold"), SCHEMES["stratified_kfold"])
 OF_DEFAULTS["rloocv"] = ("rloocv", "rloocv")

@@ -13,12 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from statcv import arguments
 from statcv.errors import MetricError
 from statcv.numeric.arrays import Bools, Floats, Numbers
-from statcv.words import stored_rows
+from statcv.words import stored_texts
 
 # why a standard error or a band does not measure uncertainty
-REMARKS: dict[str, str] = {
-    row[0]: row[1] for row in stored_rows("statcv.metrics", "remarks.txt")
-}
+REMARKS = stored_texts("statcv.metrics", "remarks.txt")
 one_of = partial(arguments.one_of, error=MetricError)
 
 

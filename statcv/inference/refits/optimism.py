@@ -33,7 +33,7 @@ from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.probabilities.distances import DISTANCES
 from statcv.numeric.arrays import Floats
 from statcv.tables import Table, shown_frame
-from statcv.words import stored_rows
+from statcv.words import stored_texts
 
 
 @dataclass(frozen=True, repr=False)
@@ -183,9 +183,7 @@ def _optimisms(
 INTERVALS = ("cross_validated", "abcloc", "location_shifted", "two_stage")
 SHRUNK = 1.25  # weight of the original records in the index of ABCLOC
 TWO_SIDED = 10  # samples from which its two sides have a standard deviation each
-ASSUMES = {
-    row[0]: row[1] for row in stored_rows("statcv.inference.refits", "optimism.txt")
-}
+ASSUMES = stored_texts("statcv.inference.refits", "optimism.txt")
 
 
 def optimism_corrected(
