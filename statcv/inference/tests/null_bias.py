@@ -197,7 +197,6 @@ def make_null_bias(
         float(one[known].mean()) if count else math.nan
         for one in (values, reference, off)
     )
-    stated = metric.name, metric.label, how, about
     lost, in_order = len(values) - count, metric.in_random_order is not None
-    numbers = mean, expected, bias, se, len(values), lost
-    return NullBias(*stated, *numbers, seed, n_distinct, in_order, among)
+    stated = metric.name, metric.label, how, about, mean, expected, bias, se
+    return NullBias(*stated, len(values), lost, seed, n_distinct, in_order, among)
