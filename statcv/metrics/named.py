@@ -21,6 +21,8 @@ from statcv.metrics.registry import METRICS, USUAL, default_metrics
 from statcv.metrics.survival import integrated_brier_metric, survival_metrics
 from statcv.numeric.arrays import Floats
 
+__all__ = ["OF_KINDS", "OF_MEANS", "named_metric", "named_metrics", "usual_metrics"]
+
 OF_ORDER = ("ordinal_c", "rps")
 FEWEST_HORIZONS = 3  # between which a Brier score is integrated
 # the usual metrics of a time to an event, at each horizon if they read a risk
