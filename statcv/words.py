@@ -190,3 +190,12 @@ def stored_rows(room: str, file: str) -> tuple[tuple[str, ...], ...]:
     """
     text = resources.files(room).joinpath(file).read_text("utf-8")
     return tuple(tuple(line.split(" | ")) for line in text.splitlines())
+
+
+def stored_texts(room: str, file: str) -> dict[str, str]:
+    """Return the texts of a table of names and texts, by name.
+
+    >>> stored_texts("statcv.metrics", "usual.txt")["binary"].split()[0]
+    'auroc'
+    """
+    return {row[0]: row[1] for row in stored_rows(room, file)}

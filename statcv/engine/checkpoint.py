@@ -34,6 +34,8 @@ from statcv.errors import (
 from statcv.models.linear_fits import ARRAYS, LinearFits
 from statcv.words import plural
 
+OF_LINEAR = (*ARRAYS, "rows")  # what is kept of linear fits
+
 
 def to_bytes(part: Part, call: str) -> bytes:
     """Return a part as the bytes of an ``npz`` archive.
@@ -44,21 +46,12 @@ def to_bytes(part: Part, call: str) -> bytes:
     call : str
         Identity of the call.
     """
-    arrays: dict[str, NDArray[Any]] = {name: getattr(part, name) for name in ALL}
-    if part.coefficients is not None:
-        arrays["coefficients"] = np.asarray(part.coefficients)
-    for name in OPTIONAL:
-        if getattr(part, name) is not None:
-            arrays[name] = getattr(part, name)
-    if part.linear is not None:
-        linear = part.linear.smallest
-        for name in (*ARRAYS, "rows"):
-            if getattr(linear, name) is not None:
-                arrays[f"linear_{name}"] = getattr(linear, name)
-    if part.curves is not None:
-        for fit, curves in enumerate(part.curves):
-            for place, curve in enumerate(curves.values()):
-                arrays[f"curve_{fit}_{place}"] = curve
+    linear = None if part.linear is None else part.linear.smallest
+    known = {name: getattr(part, name) for name in (*ALL, *OPTIONAL, "coefficients")}
+    known |= {f"linear_{name}": getattr(linear, name, None) for name in OF_LINEAR}
+    for fit, curves in enumerate(part.curves or []):
+        known |= {f"curve_{fit}_{k}": one for k, one in enumerate(curves.values())}
+    arrays = {name: np.asarray(one) for name, one in known.items() if one is not None}
     said = {
         "call": call,
         "fits": [part.fits.start, part.fits.stop],
@@ -84,13 +77,13 @@ def from_bytes(content: bytes, call: str) -> Part | None:
             {name: arrays[f"curve_{fit}_{place}"] for place, name in enumerate(names)}
             for fit, names in enumerate(said["curves"] or [])
         ]
-        optional: dict[str, Any] = {name: arrays.get(name) for name in OPTIONAL}
+        names = (*OPTIONAL, "coefficients")
+        optional: dict[str, Any] = {name: arrays.get(name) for name in names}
         return Part(
             fits=range(*said["fits"]),
             **{name: arrays[name] for name in ALL},
             probabilities=said["probabilities"],
             names=tuple(said["names"]),
-            coefficients=arrays.get("coefficients"),
             chosen=said["chosen"],
             curves=None if said["curves"] is None else curves,
             linear=_linear(arrays),
@@ -101,9 +94,7 @@ def from_bytes(content: bytes, call: str) -> Part | None:
 
 
 def _linear(arrays: Mapping[str, NDArray[Any]]) -> LinearFits | None:
-    kept: dict[str, Any] = {
-        name: arrays.get(f"linear_{name}") for name in (*ARRAYS, "rows")
-    }
+    kept: dict[str, Any] = {name: arrays.get(f"linear_{name}") for name in OF_LINEAR}
     if kept["coefficients"] is None or kept["penalty"] is None:
         return None
     return LinearFits(**kept)
@@ -360,11 +351,8 @@ def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
     ['the data differ', 'seed 1 there, 2 here']
     """
     old, new = there.get("versions", {}), here.get("versions", {})
-    said = [
-        f"{name} {old.get(name)} there, {new.get(name)} here"
-        for name in sorted({*old, *new})
-        if old.get(name) != new.get(name)
-    ]
+    names = [one for one in sorted({*old, *new}) if old.get(one) != new.get(one)]
+    said = [f"{one} {old.get(one)} there, {new.get(one)} here" for one in names]
     differs = {name for name in here if there.get(name) != here[name]}
     for name in ("formula", "model", "scheme"):
         if name in differs:
@@ -411,13 +399,9 @@ def _data_digest(setup: Setup) -> str:
     terms, outcome = design.terms, design.outcome
     said = design.names, outcome.kind, list(map(str, outcome.levels))
     frame = pd.util.hash_pandas_object(terms.frame).to_numpy() if terms.stateful else 0
-    return _digest_of_object(
-        (
-            *(said, np.asarray(design.y), design.matrix, setup.weights),
-            None if strata is None else strata.codes,
-            frame,
-        )
-    )
+    codes = None if strata is None else strata.codes
+    numbers = np.asarray(design.y), design.matrix, setup.weights
+    return _digest_of_object((said, *numbers, codes, frame))
 
 
 # ---- versions of packages ----

@@ -110,9 +110,8 @@ def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
         if (chosen := selection_in(model)) is not None:
             model = chosen.model
         cox = isinstance(model.capabilities.likelihood, Hazards)
-        what = (
-            "a monotone partial likelihood" if cox else "fitted probabilities of 0 or 1"
-        )
+        what = "a monotone partial likelihood"
+        what = what if cox else "fitted probabilities of 0 or 1"
         why = "" if cox else "the classes are separated there and "
         why += f"coefficients have no finite value; consider {_remedy(plan, cox)}"
         if getattr(model, "distribution", ""):

@@ -250,11 +250,8 @@ def do_tasks(
         _ = setup.design.matrix, setup.design.terms.levels  # once, not in each worker
     prefer = "threads" if setup.model.capabilities.releases_gil else None
     as_they_end = returns_as_they_end(prefer)
-    parallel = Parallel(
-        n_jobs=workers,
-        prefer=prefer,
-        return_as="generator_unordered" if as_they_end else "list",
-    )
+    kind = "generator_unordered" if as_they_end else "list"
+    parallel = Parallel(n_jobs=workers, prefer=prefer, return_as=kind)
     # a backend that returns lists is given few tasks at a time, for a checkpoint
     size = len(ranges) if as_they_end else 2 * workers
     shared = SharedObject(setup)
@@ -263,9 +260,8 @@ def do_tasks(
         try:
             for start in range(0, len(ranges), size):
                 some = ranges[start : start + size]
-                yield from parallel(
-                    delayed(_do)(fit, shared, task, here) for task in some
-                )
+                calls = (delayed(_do)(fit, shared, task, here) for task in some)
+                yield from parallel(calls)
         except BrokenProcessPool:
             raise WorkerError(
                 f"the system ended one of {workers} worker processes, most often for "

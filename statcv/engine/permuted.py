@@ -105,15 +105,9 @@ def _together(
     predicted = predict(tests.values.astype(np.intp), tests.owners)
     partner_predicted = predict(dropped, plan.dropped.owners[partner])
     cuts = (fitted.chosen or {}).get(NAME)
-    part = Part(
-        fits=range(plan.n_fits),
-        predicted=predicted[0],
-        partner_predicted=partner_predicted[0],
-        converged=fitted.converged[: plan.n_fits],
-        separated=fitted.separated[: plan.n_fits],
-        seconds=np.zeros(plan.n_fits),
-        probabilities=True,
-    )
+    own = slice(plan.n_fits)
+    went = fitted.converged[own], fitted.separated[own], np.zeros(plan.n_fits), True
+    part = Part(range(plan.n_fits), predicted[0], partner_predicted[0], *went)
     first, made = Held.joined([part], setup), list[Held | str]()
     for number in range(times):
         own = slice(number * plan.n_fits, (number + 1) * plan.n_fits)

@@ -83,17 +83,13 @@ class Part:
 
         first = parts[0]
         same = first.names and all(one.names == first.names for one in parts)
-        return cls(
-            fits=first.fits,
-            predicted=mean("predicted"),
-            partner_predicted=mean("partner_predicted"),
-            converged=mean("converged") == 1,
-            separated=mean("separated") > 0,
-            seconds=mean("seconds") * len(parts),
-            probabilities=first.probabilities,
-            names=first.names if same else (),
-            coefficients=mean("coefficients") if same else None,
-        )
+        made = mean("predicted"), mean("partner_predicted")
+        converged, separated = mean("converged") == 1, mean("separated") > 0
+        seconds, alike = mean("seconds") * len(parts), first.probabilities
+        part = cls(first.fits, *made, converged, separated, seconds, alike)
+        if not same:
+            return part
+        return replace(part, names=first.names, coefficients=mean("coefficients"))
 
     @classmethod
     def joined(cls, parts: Sequence[Part]) -> Part:

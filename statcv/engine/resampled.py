@@ -133,12 +133,10 @@ def _together(folds: Folds, setup: Setup, fits: range) -> ResampledFits | None:
     fitted = fit_all_folds(setup.model, setup.records, chosen)
     if fitted is None:
         return None
-    return ResampledFits(
-        predicted=fitted.predict_all(setup.design.n),
-        thresholds=(fitted.chosen or {}).get(NAME),
-        failed=int((~fitted.converged | fitted.separated).sum()),
-        probabilities=True,
-    )
+    predicted = fitted.predict_all(setup.design.n)
+    cuts = (fitted.chosen or {}).get(NAME)
+    failed = int((~fitted.converged | fitted.separated).sum())
+    return ResampledFits(predicted, cuts, failed, probabilities=True)
 
 
 def _one_by_one(folds: Folds, setup: Setup, fits: range) -> ResampledFits:

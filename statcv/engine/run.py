@@ -115,16 +115,9 @@ def run_quietly(
         Numbers of the fits among those of the whole study, on which seeds depend.
     """
     with quiet_fits():
-        return run(
-            setup.design,
-            plan,
-            setup.model,
-            seed=setup.seed,
-            weights=setup.weights,
-            n_jobs=n_jobs,
-            progress=False,
-            numbers=numbers,
-        )
+        what = setup.design, plan, setup.model
+        given: dict[str, Any] = {"seed": setup.seed, "weights": setup.weights}
+        return run(*what, n_jobs=n_jobs, progress=False, numbers=numbers, **given)
 
 
 def parts_of(

@@ -41,21 +41,14 @@ def fit_together(setup: Setup, fits: range) -> Part | None:
         return None
     tests = plan.fits.tests_by_fit.part(fits.start, fits.stop)
     predicted = fitted.predict_many(tests.values.astype(np.intp), tests.owners)
-    partners = _partners(fitted, plan, fits) if len(plan.dropped.values) else None
-    seconds = (time.perf_counter() - started) / len(fits)
-    return Part(
-        fits=fits,
-        predicted=predicted,
-        partner_predicted=predicted[:0] if partners is None else partners,
-        converged=fitted.converged,
-        separated=fitted.separated,
-        seconds=np.full(len(fits), seconds),
-        probabilities=True,
-        names=fitted.names,
-        coefficients=fitted.coefficients,
-        chosen=None if fitted.chosen is None else _by_fit(fitted.chosen, len(fits)),
-        linear=fitted.linear,
-    )
+    partners = predicted[:0]
+    if len(plan.dropped.values):
+        partners = _partners(fitted, plan, fits)
+    seconds = np.full(len(fits), (time.perf_counter() - started) / len(fits))
+    went = fitted.converged, fitted.separated, seconds, True
+    part = Part(fits, predicted, partners, *went, fitted.names, fitted.coefficients)
+    chosen = None if fitted.chosen is None else _by_fit(fitted.chosen, len(fits))
+    return replace(part, chosen=chosen, linear=fitted.linear)
 
 
 def _partners(fitted: FittedFolds, plan: FoldPlan, fits: range) -> Floats:
@@ -69,10 +62,8 @@ def _partners(fitted: FittedFolds, plan: FoldPlan, fits: range) -> Floats:
 
 def _by_fit(chosen: dict[str, NDArray[Any]], fits: int) -> list[dict[str, Any]]:
     values = {name: array.tolist() for name, array in chosen.items()}
-    return [
-        plain({name: of_fits[fit] for name, of_fits in values.items()})
-        for fit in range(fits)
-    ]
+    each = ({name: own[fit] for name, own in values.items()} for fit in range(fits))
+    return [plain(one) for one in each]
 
 
 # ---- fits that are made fold by fold, by any model ----
@@ -129,21 +120,14 @@ def _fit_fold(setup: Setup, number: int) -> Part:
             )
         decided = decisions_of(fit, X[: len(test)])
     terms = _learnt(fit.coefficients, training)
-    return Part(
-        fits=range(number, number + 1),
-        predicted=predicted[: len(test)],
-        partner_predicted=predicted[len(test) :],
-        converged=np.array([bool(fit.converged)]),
-        separated=np.array([bool(fit.separated)]),
-        seconds=np.array([time.perf_counter() - started]),
-        probabilities=fit.probabilities,
-        names=tuple(terms or ()),
-        coefficients=None if terms is None else np.array([[*terms.values()]], float),
-        chosen=[plain(fit.chosen or {})],
-        curves=[fit.curves or {}],
-        linear=fit.linear,
-        decided=decided,
-    )
+    values = None if terms is None else np.array([[*terms.values()]], float)
+    made = range(number, number + 1), predicted[: len(test)], predicted[len(test) :]
+    converged, separated = np.array([[bool(fit.converged)], [bool(fit.separated)]])
+    went = converged, separated, np.array([time.perf_counter() - started])
+    part = Part(*made, *went, fit.probabilities, tuple(terms or ()), values)
+    lists: dict[str, Any] = {"chosen": [plain(fit.chosen or {})]}
+    lists["curves"] = [fit.curves or {}]
+    return replace(part, linear=fit.linear, decided=decided, **lists)
 
 
 def _size(plan: FoldPlan, number: int) -> str:
@@ -161,14 +145,9 @@ def _fit(setup: Setup, training: TrainingSet, test: Any, X: Floats) -> Fit:
     """Fit the training set; show the held-out records to a model that follows them."""
     if not setup.model.capabilities.follows_held_out:
         return setup.model.fit(training)
-    given = setup.weights
-    held_out = replace(
-        training,
-        X=X,
-        y=setup.records.y[test],
-        weights=None if given is None else given[test],
-        strata=None,
-    )
+    y, given = setup.records.y[test], setup.weights
+    weights = None if given is None else given[test]
+    held_out = replace(training, X=X, y=y, weights=weights, strata=None)
     return cast(FollowingModel, setup.model).fit_following(training, held_out)
 
 

@@ -19,7 +19,7 @@ from statcv.folds import FoldPlan, is_sample
 from statcv.metrics import METRICS, survival_metrics
 from statcv.models import Model
 from statcv.models.selection import chooses_terms, selection_in
-from statcv.words import joined, plural
+from statcv.words import joined, plural, stored_rows, stored_texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,12 +32,10 @@ CLUSTERS = 0.6  # least number of clusters per record; the study with duplicates
 CLUSTERED = "clusters"  # the population whose records come in clusters
 LEAST = 40  # smallest number of data sets with a value for which a share is reported
 MOST = 0.5  # smallest share of data sets with a value: fewer would be a selection
+# the schemes of the study, without repeats and with repeats
 SCHEMES = {
-    "stratified_kfold": ("stratified_kfold", "repeated_kfold"),
-    "loocv": ("loocv", "loocv"),
-    "rloocv": ("rloocv", "repeated_rloocv"),
-    "leave_pair_out": ("leave_pair_out", "leave_pair_out"),
-    "tournament_leave_pair_out": ("leave_pair_out", "leave_pair_out"),
+    name: (once, again)
+    for name, once, again in stored_rows("statcv.inference", "studied_schemes.txt")
 }
 
 
@@ -84,11 +82,8 @@ def nearest(
         return None
     table = study(*asked, duplicates=duplicates)
     scheme = SCHEMES[plan.scheme][int(plan.repeats > 1)]
-    rows = table[
-        (table["scheme"] == scheme)
-        & (table["how"] == how)
-        & (table["method"] == method)
-    ]
+    stated = (table["scheme"] == scheme) & (table["how"] == how)
+    rows = table[stated & (table["method"] == method)]
     if not len(rows):
         return None
     # the study has the rarer class positive
@@ -128,21 +123,10 @@ MODELS: dict[str, tuple[str, ...]] = {
     "corrected_influence": ("boosted", "forest", "neighbors"),
 }
 # Those that are named, since other models with the same interval may differ from them
-NAMED = {
-    "boosted": "boosted trees",
-    "forest": "forests",
-    "neighbors": "neighbours",
-    "backward": "backward selection by AIC",
-    "lasso": "tuned lassos",
-    "cox": "Cox regression",
-    "cox_ridge": "ridge Cox regression",
-}
+NAMED = stored_texts("statcv.inference", "studied_models.txt")
 # The schemes of that study: without repeats, and with repeats
-OF_DEFAULTS = {
-    "kfold": SCHEMES["stratified_kfold"],
-    "stratified_kfold": SCHEMES["stratified_kfold"],
-    "rloocv": ("rloocv", "rloocv"),
-}
+OF_DEFAULTS = dict.fromkeys(("kfold", "stratified_kfold"), SCHEMES["stratified_kfold"])
+OF_DEFAULTS["rloocv"] = ("rloocv", "rloocv")
 
 
 def measured_coverage(

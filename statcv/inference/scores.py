@@ -32,9 +32,8 @@ def mean_by(rows: Numbers, values: Floats) -> tuple[Numbers, Floats]:
         return distinct, means if len(distinct) == len(times) else means[distinct]
     columns = values.reshape(len(values), -1).T
     # the mean of each class is taken over the predictions of a record
-    total = np.stack(
-        [np.bincount(rows, column)[distinct] for column in columns], axis=1
-    )
+    sums = [np.bincount(rows, column)[distinct] for column in columns]
+    total = np.stack(sums, axis=1)
     means = total / times[distinct][:, None]
     return distinct, means.reshape(len(distinct), *values.shape[1:])
 
@@ -131,23 +130,15 @@ class LeftOut(Printed):
         # a stable order by fit keeps the held-out records of a fit first
         fit = np.concatenate([held[0], dropped[0]])
         order = np.argsort(fit, kind="stable")
-        return cls(
-            fit=fit[order],
-            row=np.concatenate([held[1], dropped[1]])[order],
-            predicted=np.concatenate([held[2], dropped[2]])[order],
-            held=np.repeat([True, False], [len(held[0]), len(dropped[0])])[order],
-            repeat=repeat,
-        )
+        row = np.concatenate([held[1], dropped[1]])[order]
+        predicted = np.concatenate([held[2], dropped[2]])[order]
+        of_held = np.repeat([True, False], [len(held[0]), len(dropped[0])])[order]
+        return cls(fit[order], row, predicted, of_held, repeat)
 
     def chosen(self, where: NDArray[Any] | slice) -> LeftOut:
         """Return some of the predictions, by their positions or a mask."""
-        return replace(
-            self,
-            fit=self.fit[where],
-            row=self.row[where],
-            predicted=self.predicted[where],
-            held=self.held[where],
-        )
+        names = ("fit", "row", "predicted", "held")
+        return replace(self, **{name: getattr(self, name)[where] for name in names})
 
     @cached_property
     def starts(self) -> Numbers:
@@ -349,15 +340,10 @@ class Scores(Printed):
 
     def chosen(self, where: NDArray[Any] | slice) -> Scores:
         """Return some of the predictions, by their positions or a mask."""
-        threshold, known = self.threshold, self.of_training
-        return replace(
-            self,
-            split=self.split[where],
-            row=self.row[where],
-            predicted=self.predicted[where],
-            threshold=None if threshold is None else threshold[where],
-            of_training=None if known is None else known[where],
-        )
+        names = ("split", "row", "predicted", "threshold", "of_training")
+        known = {name: getattr(self, name) for name in names}
+        some = {name: one[where] for name, one in known.items() if one is not None}
+        return replace(self, **some)
 
     @property
     def n_splits(self) -> int:

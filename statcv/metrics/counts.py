@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError
-from statcv.metrics.influence.derivative import Derivative
 from statcv.metrics.influence.table import influence_on_mean, oe_derivative
-from statcv.metrics.influence.weighted import observed_expected, regressed
+from statcv.metrics.influence.weighted import Derivative, observed_expected, regressed
 from statcv.metrics.inputs import mean_of, same_length, vector
 from statcv.metrics.metric import Metric
 from statcv.numeric.arrays import Floats

@@ -25,11 +25,14 @@ from statcv.numeric.arrays import Bools, Floats
 from statcv.vocabulary import bare_word, metric_answer
 from statcv.words import plural
 
-_PASSED = {
-    "order": "scores",
-    "classes": "predicted classes",
-    "probabilities": "probabilities (or means)",
-    "numbers": "predictions",
+_CLASSES = ("binary", "multiclass")
+_KINDS = (*_CLASSES, "continuous")
+# what a function can read: in words, and for which kinds of outcome by default
+_READS = {
+    "order": ("scores", ("binary",)),
+    "classes": ("predicted classes", _CLASSES),
+    "probabilities": ("probabilities (or means)", _KINDS),
+    "numbers": ("predictions", ("continuous",)),
 }
 
 
@@ -104,7 +107,8 @@ class UserFunction:
         return MetricError(
             f"{self.name} failed for {plural(n, 'record')}: "
             f"{reason(error).rstrip('.')}. It received the outcome and "
-            f"{_PASSED[self.reads]}; make_metric(..., reads=...) sets what it receives."
+            f"{_READS[self.reads][0]}; make_metric(..., reads=...) sets what it "
+            "receives."
         )
 
 
@@ -147,16 +151,6 @@ def _number(value: Any, name: str) -> float:
 
 
 _UNBOUNDED = ("log_loss", "hinge_loss", "coverage_error")  # scikit-learn's, of classes
-
-
-_CLASSES = ("binary", "multiclass")
-_KINDS = (*_CLASSES, "continuous")
-_OUTCOMES = {
-    "order": ("binary",),
-    "classes": _CLASSES,
-    "probabilities": _KINDS,
-    "numbers": ("continuous",),
-}
 
 
 def make_metric(
@@ -235,17 +229,10 @@ def make_metric(
     if casewise is not None:
         one_by_one = UserCasewise(f"casewise of {named}", casewise, read)
         influence = {} if read == "order" else influence_on_mean(one_by_one)
-    return Metric(
-        name=named,
-        label=label or named,
-        function=UserFunction(named, found.function, read, found.keywords),
-        greater_is_better=higher,
-        outcomes=kinds,
-        reads=read,
-        casewise=one_by_one,
-        limits=_known_limits(found) if limits is None else _limits(limits),
-        **influence,
-    )
+    known = _known_limits(found) if limits is None else _limits(limits)
+    function = UserFunction(named, found.function, read, found.keywords)
+    influence |= {"casewise": one_by_one, "limits": known}
+    return Metric(named, label or named, function, higher, kinds, read, **influence)
 
 
 def get_metric(metric: str | Metric | Callable[..., Any]) -> Metric:
@@ -328,9 +315,8 @@ def _described(function: Callable[..., Any]) -> _Description:
     elif base.endswith(("_error", "_loss", "_deviance")):
         higher = False
     reads = "classes" if _takes_classes(function) else None
-    return _Description(
-        function, _with_keywords(base, keywords), higher, keywords, reads
-    )
+    name = _with_keywords(base, keywords)
+    return _Description(function, name, higher, keywords, reads)
 
 
 def _takes_classes(function: Callable[..., Any]) -> bool:
@@ -444,7 +430,7 @@ def _outcomes_and_reads(
 ) -> tuple[frozenset[str], str]:
     """Return the arguments, or else what is inferred, or else a matching default."""
     if reads is not None:
-        one_of(reads, _OUTCOMES, "reads")
+        one_of(reads, _READS, "reads")
     kinds = found.outcomes if outcomes is None else _kinds(outcomes)
     reads = reads or found.reads
     if reads is None and found.scorer:
@@ -457,7 +443,7 @@ def _outcomes_and_reads(
         reads = "numbers" if "continuous" in kinds else "classes"
     if reads is None:
         reads = "numbers" if kinds == ("continuous",) else "probabilities"
-    kinds = kinds or _OUTCOMES[reads]
+    kinds = kinds or _READS[reads][1]
     if reads == "classes" and "continuous" in kinds:
         raise MetricError(
             f"{name} reads classes, which a continuous outcome does not have."

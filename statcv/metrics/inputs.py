@@ -13,7 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from statcv import arguments
 from statcv.errors import MetricError
 from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.words import stored_texts
 
+# why a standard error or a band does not measure uncertainty
+REMARKS = stored_texts("statcv.metrics", "remarks.txt")
 one_of = partial(arguments.one_of, error=MetricError)
 
 
@@ -60,6 +63,11 @@ def vector(values: ArrayLike, name: str) -> Floats:
     if array.ndim != 1:
         raise MetricError(f"{name} has shape {array.shape}; it must be (n,).")
     return array
+
+
+def wrong_shape(name: str, array: NDArray[Any], right: str) -> MetricError:
+    """Return the error of an array that does not have the right shape."""
+    return MetricError(f"{name} has shape {array.shape}; it must be {right}.")
 
 
 def per_record(values: ArrayLike, n: int, name: str) -> Floats:
@@ -217,8 +225,7 @@ def sum_of_squares(values: Floats, codes: Numbers) -> Floats:
     sums = values
     if n < codes.size:
         sums = np.stack([np.bincount(codes, column, n) for column in values.T], axis=1)
-    total: Floats = sums.T @ sums * (n / (n - 1))
-    return total
+    return np.asarray(sums.T @ sums * (n / (n - 1)))
 
 
 # ---- sums by group ----

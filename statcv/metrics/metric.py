@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from statcv.errors import MetricError
 from statcv.metrics.discrimination.rounding import round_probabilities
-from statcv.metrics.influence.derivative import Derive
-from statcv.metrics.influence.weighted import Weighted
+from statcv.metrics.influence.weighted import Derive, Weighted
 from statcv.numeric.arrays import Floats
 from statcv.numeric.survival import events_by, free_at
 from statcv.tables import Printed, Said, fields_of
@@ -172,15 +171,11 @@ class Metric(Printed):
         if self.in_random_order is None:
             return None
         mean = self.in_random_order  # as it is without settings, so that it compares
-        return replace(
-            self,
-            name=f"{self.name}{RANDOM_ORDER}",
-            function=partial(mean, **how) if how else mean,
-            in_random_order=None,
-            by_group=None,
-            derive=None,
-            weighted=None,
-        )
+        function = partial(mean, **how) if how else mean
+        forms = ("in_random_order", "by_group", "derive", "weighted")
+        lacking: dict[str, Any] = dict.fromkeys(forms)
+        name = f"{self.name}{RANDOM_ORDER}"
+        return replace(self, name=name, function=function, **lacking)
 
     def check_outcome(self, kind: str, name: str) -> None:
         """Raise MetricError if the metric does not apply to this kind of outcome."""

@@ -17,26 +17,16 @@ from statcv.metrics.custom import get_metric
 from statcv.metrics.influence.table import influence_on_mean
 from statcv.metrics.inputs import mean_of
 from statcv.metrics.metric import Metric
-from statcv.metrics.registry import METRICS, default_metrics
+from statcv.metrics.registry import METRICS, USUAL, default_metrics
 from statcv.metrics.survival import integrated_brier_metric, survival_metrics
 from statcv.numeric.arrays import Floats
 
-__all__ = [
-    "OF_KINDS",
-    "OF_MEANS",
-    "OF_TIMES",
-    "named_metric",
-    "named_metrics",
-    "usual_metrics",
-]
+__all__ = ["OF_KINDS", "OF_MEANS", "named_metric", "named_metrics", "usual_metrics"]
 
 OF_ORDER = ("ordinal_c", "rps")
 FEWEST_HORIZONS = 3  # between which a Brier score is integrated
 # the usual metrics of a time to an event, at each horizon if they read a risk
-OF_TIMES = (
-    *("harrell_c", "uno_c", "auroc", "brier", "brier_skill"),
-    *("calibration_slope", "oe_ratio", "integrated_brier"),
-)
+OF_TIMES = USUAL["survival"]
 
 # names of metrics that other outcomes do not have
 OF_KINDS = frozenset((*OF_TIMES, *OF_ORDER, *COUNT_METRICS))
@@ -64,9 +54,8 @@ def _metrics_of_times(outcome: Named) -> Mapping[str, Metric]:
     horizons, found = outcome.horizons, {}
     for name, metric in survival_metrics(horizons).items():
         at = metric.horizon
-        found[name] = _read(
-            metric, outcome, 0 if at is None else 1 + horizons.index(at)
-        )
+        column = 0 if at is None else 1 + horizons.index(at)
+        found[name] = _read(metric, outcome, column)
     if len(horizons) >= FEWEST_HORIZONS:
         whole = integrated_brier_metric(horizons)
         found[whole.name] = _read(whole, outcome, slice(1, None))
@@ -280,17 +269,10 @@ def ordered_metrics(*levels: str) -> Mapping[str, Metric]:
 
 def _at(metric: Metric, code: int, level: str) -> Metric:
     """Return a metric of two classes at a cut point."""
-    changed: dict[str, Any] = {
-        name: function and partial(at_cut, function, code)
-        for name in ("function", "by_group", "derive", "weighted")
-        for function in [getattr(metric, name)]
-    }
-    return replace(
-        metric,
-        name=f"{metric.name}@{level}",
-        label=f"{metric.label}, {level} or higher",
-        outcomes=CLASSES,
-        column=partial(at_least, code),
-        pairs=None,
-        **changed,
-    )
+    names = ("function", "by_group", "derive", "weighted")
+    known: dict[str, Any] = {name: getattr(metric, name) for name in names}
+    for name, one in known.items():
+        known[name] = one and partial(at_cut, one, code)
+    label, column = f"{metric.label}, {level} or higher", partial(at_least, code)
+    known |= {"name": f"{metric.name}@{level}", "label": label, "column": column}
+    return replace(metric, outcomes=CLASSES, pairs=None, **known)

@@ -138,8 +138,7 @@ def casewise_mae(y: ArrayLike, yhat: ArrayLike) -> Floats:
     >>> casewise_mae([1, 2, 3], [1, 2, 6]).tolist()
     [0.0, 0.0, 3.0]
     """
-    loss: Floats = np.abs(_errors(y, yhat))
-    return loss
+    return np.asarray(np.abs(_errors(y, yhat)))
 
 
 def r2(y: ArrayLike, yhat: ArrayLike, baseline: ArrayLike | None = None) -> float:

@@ -14,11 +14,7 @@ from statcv.errors import MetricError
 from statcv.metrics import numeric
 from statcv.metrics.classification import classwise, confusion, decision
 from statcv.metrics.discrimination import curves, ranking
-from statcv.metrics.influence.table import (
-    influence_on_mean,
-    influence_on_table,
-    listed_influence,
-)
+from statcv.metrics.influence import table
 from statcv.metrics.metric import Metric
 from statcv.metrics.probabilities import brier_terms, calibration_measures, distances
 from statcv.words import stored_rows
@@ -81,7 +77,7 @@ _MORE: dict[str, dict[str, Any]] = {
     "balanced_accuracy": {"no_skill": _one_of},
     "ber": {"no_skill": _all_but_one_of},
     "f1_micro": {"casewise": classwise.casewise_accuracy},
-    "rmse": influence_on_mean(numeric.casewise_mse, root=True),
+    "rmse": table.influence_on_mean(numeric.casewise_mse, root=True),
     "concordance": {"by_group": _concordance_by_group},
 }
 
@@ -121,12 +117,12 @@ def _listed(
     if reads == "classes":
         known = {"f1_micro": "accuracy"}.get(name, name)
         of_table = getattr(confusion, f"{known}_of")
-        more |= influence_on_table(of_table)
+        more |= table.influence_on_table(of_table)
         if of_table is not confusion.accuracy_of:  # the mean of a loss of each record
             more["by_group"] = confusion.MetricOfTables(of_table)
     elif "derive" not in more:
         mean = more["casewise"]
-        more |= influence_on_mean(mean) if mean else listed_influence(name)
+        more |= table.influence_on_mean(mean) if mean else table.listed_influence(name)
     higher = more.pop("greater", False)
     kinds = frozenset(outcomes.split())
     return Metric(name, label, function, higher, kinds, reads, **more)
@@ -152,19 +148,11 @@ def is_listed(metric: Metric) -> bool:
 # ---- which of them are usual ----
 
 
-_DEFAULTS = {
-    "binary": (
-        *("auroc", "auprc", "calibration_slope", "calibration_intercept", "oe_ratio"),
-        *("brier", "brier_skill", "log_loss"),
-    ),
-    "multiclass": (
-        *("accuracy", "balanced_accuracy", "auroc_hand_till", "log_loss", "brier"),
-    ),
-    "continuous": ("rmse", "mae", "r2"),
+# the names of the usual metrics by kind of outcome
+USUAL = {
+    kind: tuple(names.split())
+    for kind, names in stored_rows("statcv.metrics", "usual.txt")
 }
-_AT_A_THRESHOLD = (
-    *("net_benefit", "sensitivity", "specificity", "accuracy", "balanced_accuracy"),
-)
 
 
 def default_metrics(kind: str, threshold: bool = False) -> tuple[str, ...]:
@@ -201,7 +189,8 @@ def default_metrics(kind: str, threshold: bool = False) -> tuple[str, ...]:
     >>> default_metrics("continuous")
     ('rmse', 'mae', 'r2')
     """
-    one_of(kind, _DEFAULTS, "kind", MetricError)
+    kinds = ("binary", "multiclass", "continuous")
+    one_of(kind, kinds, "kind", MetricError)
     one_of(threshold, (True, False), "threshold", MetricError)
-    more = _AT_A_THRESHOLD if threshold and kind == "binary" else ()
-    return (*_DEFAULTS[kind], *more)
+    more = USUAL["binary at a threshold"] if threshold and kind == "binary" else ()
+    return (*USUAL[kind], *more)

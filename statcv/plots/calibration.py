@@ -262,10 +262,8 @@ def _draw_histograms(ax: Axes, records: DrawnRecords, result: Readable) -> None:
     else:
         names = [f"{outcome.name} = {level}" for level in outcome.levels]
         weights = [(records.y == code).astype(float) for code in (0, 1)]
-    shares = [
-        np.histogram(records.predicted, edges, weights=own)[0] / (own.sum() or 1.0)
-        for own in weights
-    ]
+    sums = [np.histogram(records.predicted, edges, weights=own)[0] for own in weights]
+    shares = [one / (own.sum() or 1.0) for one, own in zip(sums, weights, strict=True)]
     tallest = max(float(share.max()) for share in shares) or 1.0
     for code, side in ((1, 1), (0, -1)):
         heights = side * HEIGHT * shares[code] / tallest

@@ -96,9 +96,8 @@ def plot_referee(
     named = named_results(results, "plot_referee", by=by)
     first = next(iter(named.values()))
     kinds = {result.design.outcome.kind for result in named.values()}
-    several = kinds in ({"binary"}, {"survival"}) and all(
-        one.design.outcome.horizons for one in named.values() if kinds == {"survival"}
-    )
+    risks = all(one.design.outcome.horizons for one in named.values())
+    several = kinds == {"binary"} or (kinds == {"survival"} and risks)
     if not several and (len(named) > 1 or by is not None):
         raise ArgumentError(
             "the four plots of several results, or groups, are for two classes, or "
@@ -170,12 +169,10 @@ def _say_why(why: str, ax: Axes) -> None:
 
 def _of_numbers(named: dict[str, Readable], level: float) -> list[Draw]:
     (result,) = named.values()
-    return [
-        partial(by_prediction.plot_predicted, result),
-        partial(by_prediction.draw_group_means, result, level=level),
-        partial(by_prediction.draw_errors, result),
-        partial(by_prediction.draw_error_distribution, result),
-    ]
+    means: Draw = partial(by_prediction.draw_group_means, level=level)
+    errors = by_prediction.draw_errors, by_prediction.draw_error_distribution
+    four: tuple[Draw, ...] = (by_prediction.plot_predicted, means, *errors)
+    return [partial(draw, result) for draw in four]
 
 
 def _of_several_classes(named: dict[str, Readable], level: float) -> list[Draw]:

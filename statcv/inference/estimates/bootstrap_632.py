@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from statcv.arguments import check_level
 from statcv.errors import MetricError
+from statcv.inference.assumptions import ASSUMED
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.estimates.values import (
     casewise_by_record,
@@ -29,10 +30,7 @@ from statcv.tables import Printed
 
 DRAWN = 0.632  # the share of the records that a bootstrap sample contains
 MOST = 250_000  # the largest number of pairs of an outcome and a prediction
-NO_INTERVAL = (
-    "it combines two values of the same records, for which no standard error is "
-    "offered; the out-of-bag mean has one (how='per_fold')"
-)
+NO_INTERVAL = ASSUMED["no_interval_of_632"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -133,18 +131,11 @@ def bootstrap_estimate(
     check_level(level, MetricError)
     values = _out_of_bag(scores, metric)
     parts = join_values(scores, metric, fitted, threshold)
-    return BootstrapEstimate(
-        metric=metric.name,
-        label=metric.label,
-        how=how,
-        value=parts.plain if how == ".632" else parts.plus,
-        level=level,
-        n_undefined=int(np.isnan(values).sum()),
-        n_values=len(values),
-        sd=np.nan,
-        make=partial(Interval.none, NO_INTERVAL),
-        parts=parts,
-    )
+    value = parts.plain if how == ".632" else parts.plus
+    stated = metric.name, metric.label, how, value, level
+    counts = int(np.isnan(values).sum()), len(values)
+    make = partial(Interval.none, NO_INTERVAL)
+    return BootstrapEstimate(*stated, *counts, np.nan, make, parts=parts)
 
 
 def join_values(

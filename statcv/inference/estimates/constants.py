@@ -158,10 +158,8 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
 def _of_regression(setup: Setup) -> Constants:
     """Return what every fit predicts without predictors where the offset is 0."""
     plan, records, able = setup.plan, setup.records, setup.model.capabilities
-    model, bare = (
-        models.bare_regression(setup.model, records.kind),
-        models.bare_records(records),
-    )
+    model = models.bare_regression(setup.model, records.kind)
+    bare = models.bare_records(records)
     fitted = model.fit_folds(bare, replace(setup.folds, matrices=None))
     origin = np.zeros((plan.n_fits, bare.X.shape[1]))
     origin[:, bare.intercept] = 1.0
@@ -171,14 +169,10 @@ def _of_regression(setup: Setup) -> Constants:
         spread = plan.fits.mean_by_split(fitted.linear.dispersion)
         dispersion = np.append(spread, whole.linear.dispersion)
     offset = bare.X[:, list(bare.offsets)].sum(axis=1)
-    return Constants(
-        plan.fits.mean_by_split(by_fit),
-        whole.predict(origin[:1])[0],
-        own=not able.uses_predictors,
-        offset=offset if bare.offsets else None,
-        likelihood=model.capabilities.likelihood,
-        dispersion=dispersion,
-    )
+    made = plan.fits.mean_by_split(by_fit), whole.predict(origin[:1])[0]
+    found = Constants(*made, own=not able.uses_predictors, dispersion=dispersion)
+    known = offset if bare.offsets else None
+    return replace(found, offset=known, likelihood=model.capabilities.likelihood)
 
 
 def _margins(setup: Setup) -> tuple[Floats, Floats] | None:

@@ -168,9 +168,8 @@ class Draws:
 
     def minus(self, other: Draws) -> Draws:
         """Return the draws of the difference of two estimates."""
-        return replace(
-            self, error=self.error - other.error, held=self.held - other.held
-        )
+        error, held = self.error - other.error, self.held - other.held
+        return replace(self, error=error, held=held)
 
     @property
     def excess(self) -> float:
@@ -186,9 +185,8 @@ class Draws:
         """
         # twice the mean square on either side of the mean
         away, held = self.error - self.error.mean(), float(self.held.var())
-        above, below = (
-            2 * float(np.mean(np.maximum(sign * away, 0.0) ** 2)) for sign in (1, -1)
-        )
+        parts = (np.maximum(sign * away, 0.0) for sign in (1, -1))
+        above, below = (2 * float(np.mean(part**2)) for part in parts)
         return self.share * max(above - held, 0.0), self.share * max(below - held, 0.0)
 
     def shared(self, other: Draws) -> float:
@@ -344,12 +342,8 @@ def variance_at_equality(
     # what the larger model adds shrinks to its size at equality
     predictions = larger.shifted((math.sqrt(2 * noise / size) - 1) * added)
     form, draws = _form(both[1], metric, how), n_draws(units)
-    value = np.concatenate(
-        [
-            form.value(*predictions, weights)
-            for weights in _weights(unit, units, draws, larger.step)
-        ]
-    )
+    drawn_weights = _weights(unit, units, draws, larger.step)
+    value = np.concatenate([form.value(*predictions, own) for own in drawn_weights])
     whole = float((drawn[1].held - drawn[0].held).var())
     found = float((value - drawn[0].held).var())
     return found / whole if found < whole else 1.0
@@ -439,9 +433,8 @@ class _Form:
         """
         total = np.zeros(len(weights))
         for part, share in zip(self.parts, self.shares, strict=True):
-            total += share * self._weighted(
-                part, part.gather(predicted), weights[:, part.row]
-            )
+            own = part.gather(predicted)
+            total += share * self._weighted(part, own, weights[:, part.row])
         return total
 
     def of_model(self, model: Floats) -> Floats:

@@ -210,8 +210,7 @@ COMBINED = {
 BOOTSTRAPS = (".632", ".632+")
 OF_SAMPLE = "; it includes the Monte Carlo error of a sample of pairs"
 IN_SAMPLES = {
-    "infinitesimal_jackknife": OF_SAMPLE,
-    "corrected_influence": OF_SAMPLE,
+    **dict.fromkeys(("infinitesimal_jackknife", "corrected_influence"), OF_SAMPLE),
     "pairs": OF_SAMPLE,
     "influence": "; each pair of a sample counts for both of its records, which adds "
     "to the width",
@@ -287,18 +286,10 @@ def estimate(
         made = replace(made, name=name or "", assumes=assumes)
         return interval_at_end(made, asked)
 
-    return Estimate(
-        metric=metric.name,
-        label=metric.label,
-        how=how,
-        value=value,
-        level=level,
-        n_undefined=int(np.isnan(values).sum()),
-        n_values=len(values),
-        sd=monte_carlo_sd(scores, metric, how, values),
-        make=make,
-        bounds=metric.bounds_with(scores.n_classes),
-    )
+    stated = metric.name, metric.label, how, value, level
+    counts = int(np.isnan(values).sum()), len(values)
+    sd = monte_carlo_sd(scores, metric, how, values)
+    return Estimate(*stated, *counts, sd, make, metric.bounds_with(scores.n_classes))
 
 
 def estimates(
@@ -326,9 +317,8 @@ def estimates(
     ]
     # default intervals whose variances are found from the same draws
     alike = "infinitesimal_jackknife"
-    know_variations(
-        scores, [one for one in defined if default_interval(scores, *one[:2]) == alike]
-    )
+    some = (one for one in defined if default_interval(scores, *one[:2]) == alike)
+    know_variations(scores, list(some))
     return made
 
 

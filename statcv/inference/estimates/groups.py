@@ -41,14 +41,10 @@ def among(scores: Scores, members: Bools) -> Scores:
     if scores.external:
         of_group = np.unique(scores.row[where])
         baseline = np.full(len(used), scores.y[of_group].mean() if len(used) else 0.0)
-    return replace(
-        scores.chosen(where),
-        split=split,
-        repeat=scores.repeat[used],
-        n_train=scores.n_train[used],
-        baseline=baseline,
-        left=scores.left.chosen(members[scores.left.row]),
-    )
+    left = scores.left.chosen(members[scores.left.row])
+    own: dict[str, Any] = {"split": split, "baseline": baseline, "left": left}
+    own |= {name: getattr(scores, name)[used] for name in ("repeat", "n_train")}
+    return replace(scores.chosen(where), **own)
 
 
 def joined_groups(

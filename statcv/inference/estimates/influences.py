@@ -7,7 +7,7 @@ they are trained, is found by random weights.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -24,7 +24,7 @@ from statcv.inference.estimates.values import (
 )
 from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
-from statcv.metrics.influence.derivative import Derivative, Placements
+from statcv.metrics.influence.weighted import Placements
 from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.sensitivity import Sensitivity
 
@@ -160,117 +160,50 @@ class Pool:
 
     def units(self, metric: Metric) -> Units:
         """Return the records or clusters that vary, of each class if it ranks them."""
-        if not metric.ranks_classes:
-            return self.one_sample
-        classes = self.scores.y.astype(np.intp, copy=False)
-        return replace(self.one_sample, sample=classes)
-
-    @cached_property
-    def one_sample(self) -> Units:
-        """The records or clusters that vary, as one sample."""
-        n, clusters = len(self.scores.y), self.scores.clusters
-        counted = np.zeros(n, dtype=bool)
+        y, clusters = self.scores.y, self.scores.clusters
+        counted = np.zeros(len(y), dtype=bool)
         counted[self.scores.row] = True
-        unit = np.arange(n) if clusters is None else clusters
-        return Units(np.zeros(n, dtype=np.intp), unit, counted)
+        sample = np.where(metric.ranks_classes, y, 0).astype(np.intp)
+        unit = np.arange(len(y)) if clusters is None else clusters
+        return Units(sample, unit, counted)
 
     @cached_property
-    def predicted(self) -> list[PooledRepeat]:
-        """The predictions of each repeat, or of all if each is one split."""
-        scores = self.scores
-        return [
-            PooledRepeat.of(scores, where, scores.row[where], scores.predicted[where])
-            for where in scores.by_pool
-        ]
-
-    @cached_property
-    def standardised(self) -> list[PooledRepeat]:
-        """The same for the standardised linear predictors of the fits."""
+    def _standardised(self) -> tuple[Numbers, Numbers, Floats]:
+        """Repeat, record and standardised linear predictor of each prediction."""
         assert self.sensitivity is not None
-        scores, left, parts = self.scores, self.scores.left, []
-        held = np.flatnonzero(left.held)
-        fit, row = left.fit[held], left.row[held]
-        linear = self.sensitivity.standardised(fit, row)
-        for where in scores.by_pool:
-            repeats = scores.repeat[scores.split[where]]
-            own = np.isin(left.repeat[fit], repeats)
-            parts.append(PooledRepeat.of(scores, where, row[own], linear[own], True))
-        return parts
+        left = self.scores.left.chosen(self.scores.left.held)
+        linear = self.sensitivity.standardised(left.fit, left.row)
+        return left.repeat[left.fit], left.row, linear
 
-    def parts(self, metric: Metric, how: str) -> list[PooledRepeat]:
-        """Return the predictions that a metric compares, stated in some way.
+    def within_fits(self, metric: Metric, how: str) -> bool:
+        """Return whether standardised linear predictors stand for the predictions.
 
         A mean over folds or pairs compares predictions of one fit only; their linear
         predictors are standardised before they are pooled, since it does not depend on
         their location and scale.
         """
-        # ranks within a fold do not depend on its mean and scale
         one = self.scores.predicted.ndim == 1 or isinstance(metric.column, int)
-        within = metric.rank and how != "pooled" and one
-        known = within and self.sensitivity is not None
-        return self.standardised if known else self.predicted
+        return self.sensitivity is not None and metric.rank and how != "pooled" and one
 
+    def parts(self, metric: Metric, how: str) -> Iterator[tuple[ReadPart, Floats]]:
+        """Yield what a metric compares of each repeat, or of all splits that overlap.
 
-@dataclass(frozen=True, eq=False)
-class PooledRepeat:
-    """The pooled predictions of a repeat, each record once.
-
-    Attributes
-    ----------
-    row, y, predicted : numpy.ndarray, shape (m,)
-        The records, their outcomes, and what is pooled of each.
-    scores : Scores
-    where : numpy.ndarray of int
-        The positions of the predictions in ``scores``.
-    standardised : bool
-        Whether standardised linear predictors are pooled in place of predictions.
-    """
-
-    row: Numbers
-    y: NDArray[np.generic]
-    predicted: Floats
-    scores: Scores
-    where: Numbers
-    standardised: bool
-
-    @classmethod
-    def of(
-        cls,
-        scores: Scores,
-        where: Numbers,
-        row: Numbers,
-        values: Floats,
-        standardised: bool = False,
-    ) -> PooledRepeat:
-        """Pool values of records, with the mean where several fits predict one."""
-        row, values = mean_by(row, values)
-        return cls(row, scores.y[row], values, scores, where, standardised)
-
-    def besides(self, metric: Metric) -> dict[str, Floats]:
-        """Return the means of what else the metric takes of each prediction."""
-        return means_beside(self.scores, metric, self.where)
-
-    def read(self, metric: Metric) -> Floats:
-        """Return the predictions in the form that a metric reads."""
-        if self.standardised:
-            return self.predicted
-        known = self.besides(metric).get("threshold")
-        return metric.readable(self.predicted, self.scores.probabilities, known)
-
-    def value(self, metric: Metric) -> float:
-        """Return the metric."""
-        read, more = self.read(metric), self.besides(metric)
-        return ReadPart(self.row, self.y, read, more).value(metric)
-
-    def derivative(self, metric: Metric) -> Derivative:
-        """Return the derivatives of the metric by the weights of the records."""
-        assert metric.derive is not None
-        read = self.predicted
-        if metric.rank and not self.standardised:
-            read = metric.readable(read, self.scores.probabilities)
-        elif read.ndim > 1:
-            read = metric.column_of(read)
-        return metric.derive(self.y, read, **self.besides(metric))
+        Each record is there once, with what the metric reads and with what is pooled.
+        """
+        scores, standardised = self.scores, self.within_fits(metric, how)
+        for where in scores.by_pool:
+            row, values = scores.row[where], scores.predicted[where]
+            if standardised:
+                repeat, row, values = self._standardised
+                own = np.isin(repeat, scores.repeat[scores.split[where]])
+                row, values = row[own], values[own]
+            # the mean where several fits predict a record
+            row, values = mean_by(row, values)
+            read, more = values, means_beside(scores, metric, where)
+            if not standardised:
+                cuts = more.get("threshold")
+                read = metric.readable(values, scores.probabilities, cuts)
+            yield ReadPart(row, scores.y[row], read, more), values
 
 
 Ranked = tuple[Numbers, NDArray[Any], Floats]
@@ -361,10 +294,8 @@ class Influences:
         draws = None
         if self.draws is not None and other.draws is not None:
             draws = self.draws.minus(other.draws)
-        units = self.units.joined(other.units)
-        return Influences(
-            self.value - other.value, self.held - other.held, units, draws
-        )
+        units, held = self.units.joined(other.units), self.held - other.held
+        return Influences(self.value - other.value, held, units, draws)
 
 
 def influences(
@@ -428,20 +359,21 @@ def influences_on(
 
 def _as_held_out(pool: Pool, metric: Metric, how: str) -> Influences | str:
     """Return the influences of records as held-out records."""
-    scores = pool.scores
-    parts = pool.parts(metric, how)
+    assert metric.derive is not None
+    scores, parts = pool.scores, list(pool.parts(metric, how))
     held, ranked, placed, values = np.zeros(len(scores.y)), [], [], []
-    for part in parts:
-        if np.isnan(part.predicted).any():
+    for part, predicted in parts:
+        if np.isnan(predicted).any():
             return "a prediction is missing"
         if metric.ranks_classes and lacks_a_class(part.y, scores.n_classes):
             return "a class is not held out"
-        found = part.derivative(metric)
+        own = predicted if predicted.ndim == 1 else metric.column_of(predicted)
+        found = metric.derive(part.y, part.read if metric.rank else own, **part.more)
         # the estimate is the mean over parts, and so is its derivative
         held[part.row] += found.weight / len(parts)
         values.append(found.value)
         if metric.rank:
-            ranked.append((part.row, part.y, part.read(metric)))
+            ranked.append((part.row, part.y, part.read))
             placed.append(found.placed)
     if not (np.abs(held) < HUGE).all():
         return "the loss of a record is infinite, or nearly so"
@@ -449,12 +381,10 @@ def _as_held_out(pool: Pool, metric: Metric, how: str) -> Influences | str:
     if units.smallest < 2:
         few = f"a single {units.kind}"
         return f"one class has {few}" if units.are_classes else f"there is {few}"
-    if not parts[0].standardised and not (scores.apart or scores.overlapping):
+    if not (pool.within_fits(metric, how) or scores.apart or scores.overlapping):
         value = float(values_by_repeat(scores, metric, "pooled").mean())
     else:
-        each = [
-            part.value(metric) if known is None else known
-            for part, known in zip(parts, values, strict=True)
-        ]
+        both = zip((part for part, _ in parts), values, strict=True)
+        each = [part.value(metric) if known is None else known for part, known in both]
         value = float(np.mean(each))
     return Influences(value, held, units, None, tuple(ranked), tuple(placed))

@@ -85,10 +85,8 @@ def sampling_sd(scores: Scores, metric: Metric) -> float:
     sort = np.full(len(scores.y), -1)
     held = np.unique(scores.row)
     sort[held] = np.unique(scores.y[held], return_inverse=True)[1]
-    variance = sum(
-        _variance(listed, np.flatnonzero(listed.cell == cell), sort)
-        for cell in range(listed.cells)
-    )
+    cells = (np.flatnonzero(listed.cell == cell) for cell in range(listed.cells))
+    variance = sum(_variance(listed, own, sort) for own in cells)
     return math.sqrt(variance) / listed.cells if variance > SAME else math.nan
 
 
@@ -205,11 +203,8 @@ class MonteCarlo(Printed):
     repeats: int
 
     def _said(self) -> Said:
-        below = {
-            "sd of one repeat": self.sd,
-            "repeats": self.repeats,
-            "se of their mean": self.se,
-        }
+        below = {"sd of one repeat": self.sd, "repeats": self.repeats}
+        below["se of their mean"] = self.se
         return "Monte Carlo error over random folds, for the same records", below
 
     @property

@@ -132,10 +132,8 @@ def no_skill(rivals: Rivals, metrics: Sequence[Metric]) -> tuple[NoSkill, ...]:
     """
     with rivals.scores.in_threads(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = tuple(
-            _compared(metric, rivals.scores.headline(metric), rivals)
-            for metric in metrics
-        )
+        asked = ((one, rivals.scores.headline(one)) for one in metrics)
+        found = tuple(_compared(*one, rivals) for one in asked)
     rivals.release()
     return found
 
@@ -206,13 +204,9 @@ class Rivals:
     def in_pairs(self) -> list[tuple[Scores, Scores]]:
         """The scores with one constant, and under the folds, for each shift."""
         assert self.constants is not None
-        return [
-            (
-                self.constants.at_no_skill(self.scores, shift),
-                self.constants.under_folds(self.scores, shift),
-            )
-            for shift in self.constants.shifts
-        ]
+        of_all, by_fold = self.constants.at_no_skill, self.constants.under_folds
+        scores, shifts = self.scores, self.constants.shifts
+        return [(of_all(scores, shift), by_fold(scores, shift)) for shift in shifts]
 
 
 def _compared(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
@@ -310,10 +304,8 @@ def mean_model_hand_till(
     """
     weighed = np.ones(plan.n) if weights is None or plan.rebalanced else weights
     fits, total = plan.fits, plan.training_means(weighed)
-    shares = [
-        fits.mean_by_split(plan.training_means(weighed * (scores.y == code)) / total)
-        for code in range(scores.n_classes)
-    ]
+    members = (weighed * (scores.y == code) for code in range(scores.n_classes))
+    shares = [fits.mean_by_split(plan.training_means(one) / total) for one in members]
     # the class shares of the training set stand for predictions
     alone = np.column_stack(shares)[scores.split]
     values = pooled_values(replace(scores, predicted=alone), METRICS["auroc_hand_till"])

@@ -22,8 +22,8 @@ from statcv.inference.estimates.values import values_by_split
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric, concordance_by_group
 from statcv.metrics.discrimination.ranking import concordance_counts
-from statcv.metrics.influence.derivative import Placements
 from statcv.metrics.influence.table import placements
+from statcv.metrics.influence.weighted import Placements
 from statcv.numeric.arrays import Bools, Floats, Numbers
 
 Sides = tuple[int, int]
@@ -125,10 +125,8 @@ def variation_of_difference(
     """
     if not metric.rank:
         return 0.0
-    each = sum(
-        pair_variation(own, metric, how, one)
-        for own, one in zip(scores, both, strict=True)
-    )
+    pairs = zip(scores, both, strict=True)
+    each = sum(pair_variation(own, metric, how, one) for own, one in pairs)
     if alike is None:
         return max(each, 0.0)
     # with the same folds both compare the same pairs

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv import metrics
+from statcv.inference.assumptions import ASSUMED
 from statcv.inference.scores import LeftOut, Scores, mean_by
 from statcv.metrics import METRICS, Metric
 from statcv.metrics.survival.horizon import Known
@@ -23,10 +24,7 @@ from statcv.numeric.arrays import Floats, Numbers
 
 MOST_PAIRS = 2_000_000  # the most that are listed one by one
 AUROC = METRICS["auroc"]
-MIRRORED = (
-    "the dropped record is as far from the mean on the other side, so that such pairs "
-    "are not a sample of all pairs"
-)
+MIRRORED = ASSUMED["mirrored"]
 
 NO_PAIRS: dict[str | None, str] = {
     "classes": "no fit held out records of both classes",

@@ -9,12 +9,7 @@ import numpy as np
 from statcv.inference.estimates.pairs import compared_fits
 from statcv.inference.intervals import interval
 from statcv.inference.scores import LeftOut, Scores
-from statcv.metrics.probabilities.paired_slope import (
-    log_odds_difference,
-    no_slope,
-    slope_influence,
-    slope_of_pairs,
-)
+from statcv.metrics.probabilities import paired_slope
 from statcv.numeric.arrays import Floats, Numbers
 
 MOST_PAIRS = 5_000_000  # the most in a repeat, including pairs of the same class
@@ -42,7 +37,7 @@ class SlopePairs:
     @property
     def slope(self) -> float:
         """The calibration slope of the pairs; NaN if they have no slope."""
-        return np.nan if self.reason else slope_of_pairs(self.difference)
+        return np.nan if self.reason else paired_slope.slope_of_pairs(self.difference)
 
 
 def slope_pairs(scores: Scores) -> list[SlopePairs]:
@@ -105,12 +100,9 @@ def slope_interval(scores: Scores, level: float) -> interval.Interval:
     if lacking:
         return interval.Interval.none(lacking[0])
     slopes = [pairs.slope for pairs in parts]
-    moved = np.concatenate(
-        [
-            slope_influence(pairs.difference, slope) / len(parts)
-            for pairs, slope in zip(parts, slopes, strict=True)
-        ]
-    )
+    each = zip((pairs.difference for pairs in parts), slopes, strict=True)
+    influences = [paired_slope.slope_influence(*one) for one in each]
+    moved = np.concatenate(influences) / len(parts)
     first = np.concatenate([pairs.first for pairs in parts])
     second = np.concatenate([pairs.second for pairs in parts])
     first, second, few = interval.units_of_pairs(first, second, clusters)
@@ -119,9 +111,8 @@ def slope_interval(scores: Scores, level: float) -> interval.Interval:
     # pairs that share a record are correlated
     total = interval.squares_of_pairs(first, second, moved)
     if total <= 1e-9 * float((moved**2).sum()):
-        return interval.Interval.none(
-            f"the pairs do not move the slope, {interval.NOTHING}"
-        )
+        why = f"the pairs do not move the slope, {interval.NOTHING}"
+        return interval.Interval.none(why)
     method, assumes = "slope of pairs, clustered by record", interval.RECORDS_ONLY
     if clusters is not None:
         method, assumes = "slope of pairs, cluster-robust", interval.CLUSTERS_ONLY
@@ -147,7 +138,7 @@ def _pairs(left: LeftOut, scores: Scores) -> SlopePairs:
     # a pair is the log-odds of its positive record minus that of the other
     positive = scores.y[left.row[one]] == 1
     first, second = np.where(positive, one, two), np.where(positive, two, one)
-    difference = log_odds_difference(left.predicted[first], left.predicted[second])
-    return SlopePairs(
-        left.row[first], left.row[second], difference, no_slope(difference)
-    )
+    both = (left.predicted[first], left.predicted[second])
+    difference = paired_slope.log_odds_difference(*both)
+    why = paired_slope.no_slope(difference)
+    return SlopePairs(left.row[first], left.row[second], difference, why)

@@ -104,9 +104,8 @@ def values_by_repeat(scores: Scores, metric: Metric, how: str) -> Floats:
         The way of stating it; ``per_fold`` is the mean over the folds of the repeat
         that have a value.
     """
-    return scores.once(
-        metric, ("repeats", how), partial(_values_by_repeat, scores, metric, how)
-    )
+    make = partial(_values_by_repeat, scores, metric, how)
+    return scores.once(metric, ("repeats", how), make)
 
 
 def _values_by_repeat(scores: Scores, metric: Metric, how: str) -> Floats:

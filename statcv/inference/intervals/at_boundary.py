@@ -7,17 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from statcv.inference.assumptions import ASSUMED
 from statcv.inference.estimates.pairs import concordant_pairs
 from statcv.inference.estimates.values import pooled_values
 from statcv.inference.intervals.interval import Interval
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric, round_significant
-from statcv.metrics.areas.placements import (
-    FEWEST,
-    disjoint_pairs,
-    limits_at_end,
-    pick_disjoint,
-)
+from statcv.metrics.areas import placements
 from statcv.words import plural
 
 if TYPE_CHECKING:
@@ -26,17 +22,8 @@ if TYPE_CHECKING:
 ENDS = (0.0, 1.0)
 GIVEN = "takes the fits as given"
 OF_OTHERS = "the model was fitted to other records and does not vary"
-OF_FOLDS = (
-    "the training means alone rank all pairs wrong under these folds, so that an auROC "
-    "of 0 says nothing about the model"
-)
-REVERSED = (
-    "the predictions are only the training means reversed, which rank all pairs right "
-    "under these folds whatever the data, so that an auROC of 1 says nothing about the "
-    "model"
-)
-ASSUMES = "{of}; all of {pairs} pairs that share no {unit} are ranked {side}"
-ALL_ALIKE = "{of}; all of {units} are decided {side}"
+OF_FOLDS = ASSUMED["zero_by_folds"]
+REVERSED = ASSUMED["one_by_folds"]
 # shares of all records, or of those of one class, by the code of the class
 SHARES = {"accuracy": None, "sensitivity": 1, "specificity": 0}
 
@@ -79,25 +66,24 @@ def interval_at_end(made: Interval, asked: IntervalRequest) -> Interval:
     if not np.isnan(made.lower):
         return made
     pairs = compared_disjoint(scores, how)
-    if pairs < FEWEST:
+    if pairs < placements.FEWEST:
         return made
     unit = "record" if scores.clusters is None else "cluster"
-    side = "right" if value == 1 else "wrong"
-    # m independent pairs are all ranked right with probability area**m
-    lower, upper = limits_at_end(value, pairs, asked.level)
-    return replace(
-        made,
-        lower=lower,
-        upper=upper,
-        method=f"exact bound on {pairs} disjoint pairs",
-        assumes=ASSUMES.format(
-            of=OF_OTHERS if scores.external else GIVEN,
-            pairs=pairs,
-            unit=unit,
-            side=side,
-        ),
-        pairs=pairs,
-    )
+    said = f"all of {pairs} pairs that share no {unit} are ranked"
+    found = _bound(made, asked, pairs, f"{pairs} disjoint pairs", said)
+    return replace(found, pairs=pairs)
+
+
+def _bound(
+    made: Interval, asked: IntervalRequest, units: int, counted: str, said: str
+) -> Interval:
+    """Return the exact bound on independent units that are all right, or all wrong."""
+    # m of them are all right with probability share**m
+    lower, upper = placements.limits_at_end(asked.value, units, asked.level)
+    of = OF_OTHERS if asked.scores.external else GIVEN
+    assumes = f"{of}; {said} {'right' if asked.value == 1 else 'wrong'}"
+    found = replace(made, lower=lower, upper=upper, assumes=assumes)
+    return replace(found, method=f"exact bound on {counted}")
 
 
 def _share_at_end(made: Interval, asked: IntervalRequest) -> Interval:
@@ -105,25 +91,15 @@ def _share_at_end(made: Interval, asked: IntervalRequest) -> Interval:
     scores, value = asked.scores, asked.value
     units = units_of_share(scores, asked.metric)
     lacking = asked.undefined if asked.how == "pooled" else not asked.has_folds
-    if units < FEWEST or value not in ENDS or lacking:
+    if units < placements.FEWEST or value not in ENDS or lacking:
         return made
-    # m independent records are all decided right with probability share**m
-    lower, upper = limits_at_end(value, units, asked.level)
-    if not np.isnan(made.lower):  # fits that vary make no interval narrower
-        ends = min(made.lower, lower), max(made.upper, upper)
-        return replace(made, lower=ends[0], upper=ends[1])
     counted = plural(units, "record" if scores.clusters is None else "cluster")
-    return replace(
-        made,
-        lower=lower,
-        upper=upper,
-        method=f"exact bound on {counted}",
-        assumes=ALL_ALIKE.format(
-            of=OF_OTHERS if scores.external else GIVEN,
-            units=counted,
-            side="right" if value == 1 else "wrong",
-        ),
-    )
+    found = _bound(made, asked, units, counted, f"all of {counted} are decided")
+    if np.isnan(made.lower):
+        return found
+    # fits that vary make no interval narrower
+    ends = min(made.lower, found.lower), max(made.upper, found.upper)
+    return replace(made, lower=ends[0], upper=ends[1])
 
 
 def units_of_share(scores: Scores, metric: Metric) -> int:
@@ -181,13 +157,13 @@ def compared_disjoint(scores: Scores, how: str) -> int:
         first, second = listed.first, listed.second
         if codes is not None:
             first, second = codes[first], codes[second]
-        return pick_disjoint(first, second)
+        return placements.pick_disjoint(first, second)
     folds = np.split(np.arange(len(scores.row)), scores.starts[1:-1])
     each = []
     for where in scores.by_repeat if how == "pooled" else folds:
         rows = np.unique(scores.row[where])
         own = None if codes is None else codes[rows]
-        each.append(disjoint_pairs(scores.y[rows] == 1, own))
+        each.append(placements.disjoint_pairs(scores.y[rows] == 1, own))
     if how == "pooled" or scores.overlapping or scores.split_clusters:
         # records of one repeat are held out again in the next
         return max(each)

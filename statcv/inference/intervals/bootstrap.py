@@ -26,13 +26,8 @@ from statcv.inference.estimates.values import (
     part,
     pooled_part,
 )
+from statcv.inference.intervals import interval
 from statcv.inference.intervals.influence import ComparedCells
-from statcv.inference.intervals.interval import (
-    CLUSTERS_ONLY,
-    NOTHING,
-    RECORDS_ONLY,
-    Interval,
-)
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.metrics.areas.placements import normal_quantile
@@ -225,9 +220,8 @@ class DrawnUnits:
         first, unit = held, np.full(len(scores.y), -1)
         unit[held] = np.arange(len(held))
         if scores.clusters is not None:
-            _, begin, number = np.unique(
-                scores.clusters[held], return_index=True, return_inverse=True
-            )
+            codes = scores.clusters[held]
+            begin, number = np.unique(codes, return_index=True, return_inverse=True)[1:]
             first, unit[held] = held[begin], number
         fold = np.zeros(len(first), dtype=np.intp)
         if within_folds(scores, how):
@@ -264,10 +258,8 @@ class DrawnUnits:
         of = "" if self.clustered else " of a class"
         if few == folds:
             return f"every fold holds a single {noun}{of}", ""
-        return "", (
-            f"{few} of {folds} folds hold a single {noun}{of}, so that its variation "
-            "is not counted"
-        )
+        single_ones = f"{few} of {folds} folds hold a single {noun}{of}"
+        return "", f"{single_ones}, so that its variation is not counted"
 
     def drawn(self, samples: int, rng: np.random.Generator) -> Floats:
         """Return how often each record occurs in each sample, shape (samples, n)."""
@@ -335,7 +327,7 @@ CELLS = 2**21  # the number of weights that are held in memory at once
 
 def bootstrap_interval(
     asked: IntervalRequest, bca: bool = False, n_boot: int = SAMPLES
-) -> Interval:
+) -> interval.Interval:
     """Compute the interval of an estimate by a bootstrap of its held-out predictions.
 
     Parameters
@@ -358,21 +350,20 @@ def bootstrap_interval(
     units = DrawnUnits.of(scores, metric, how)
     reason, single = units.check()
     if reason:
-        return Interval.none(reason)
+        return interval.Interval.none(reason)
     statistic = weighted_metric(scores, metric, how)
     value = float(statistic(np.ones((1, len(scores.y))))[0])
     if np.isnan(value):
-        return Interval.none("it has no value")
-    rng = np.random.default_rng(
-        np.random.SeedSequence(asked.seed, spawn_key=(RESAMPLE_HELD,))
-    )
+        return interval.Interval.none("it has no value")
+    stream = np.random.SeedSequence(asked.seed, spawn_key=(RESAMPLE_HELD,))
+    rng = np.random.default_rng(stream)
     # as many samples at a time as fit in memory
     size = max(1, CELLS // max(len(scores.row), len(scores.left.row), 1))
     moved = None
     if bca:
         moved = np.concatenate(list(units.jackknife(statistic, size, rng)))
         if np.isnan(moved).any():
-            return Interval.none("without some of the records it has no value")
+            return interval.Interval.none("without some of the records it has no value")
     drawn = _drawn(units, statistic, n_boot, size, rng)
     limits, why = _limits(drawn, value, moved, level)
     # far tails of corrected limits need more samples
@@ -381,18 +372,18 @@ def bootstrap_interval(
         drawn = np.concatenate([drawn, more])
         limits, why = _limits(drawn, value, moved, level)
     if why:
-        return Interval.none(why)
+        return interval.Interval.none(why)
     known = drawn[np.isfinite(drawn)]
     lost = len(drawn) - len(known)
     method = f"{'BCa' if bca else 'percentile'} bootstrap of held-out predictions"
-    assumes = RECORDS_ONLY
+    assumes = interval.RECORDS_ONLY
     if scores.clusters is not None:
-        method, assumes = f"{method} by cluster", CLUSTERS_ONLY
+        method, assumes = f"{method} by cluster", interval.CLUSTERS_ONLY
     if lost:
         assumes += f"; {lost} of {len(drawn)} resamples have no value"
     if single:
         assumes += f"; {single}"
-    return Interval(*limits, float(known.std(ddof=1)), method, assumes)
+    return interval.Interval(*limits, float(known.std(ddof=1)), method, assumes)
 
 
 def _drawn(
@@ -412,7 +403,7 @@ def _limits(
     if lost > MOST_UNDEFINED * len(drawn):
         return none, f"it has no value in {lost} of {len(drawn)} resamples"
     if np.ptp(known) <= 1e-12 * np.abs(known).max():
-        return none, f"all resamples have the same value, {NOTHING}"
+        return none, f"all resamples have the same value, {interval.NOTHING}"
     if moved is None:
         limits = percentile_limits(known, level)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,62 +15,52 @@ from statcv.inference.estimates.pairs import (
 )
 from statcv.inference.estimates.slopes import slope_interval
 from statcv.inference.estimates.values import casewise_by_record
+from statcv.inference.intervals import interval
 from statcv.inference.intervals.influence import influence_interval
-from statcv.inference.intervals.interval import (
-    Interval,
-    corrected_t_interval,
-    delong_interval,
-    mean_interval,
-    pairs_interval,
-)
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
-from statcv.numeric.arrays import Floats
 from statcv.words import plural
 
+if TYPE_CHECKING:
+    from statcv.inference.intervals.request import IntervalRequest
 
-def delong_of(scores: Scores, level: float, scale: str = "wald") -> Interval:
+
+def delong_of(asked: IntervalRequest, scale: str = "wald") -> interval.Interval:
     """Compute the interval of a pooled auROC by DeLong's variance.
 
     The auROC and the variance are averaged over repeats.
 
     Parameters
     ----------
-    scores : Scores
-        The held-out predictions.
-    level : float
-        Confidence level of the interval.
+    asked : IntervalRequest
+        The estimate.
     scale : {"wald", "logit"}
         An interval that is symmetric about the area, or about its logit.
     """
+    scores, codes = asked.scores, asked.scores.clusters
     parts = [scores.by_record(where, rank=True) for where in scores.by_repeat]
-    codes = scores.clusters
-    return delong_interval(
+    return interval.delong_interval(
         [scores.y[rows] for rows, _ in parts],
         [scores.to_rank(predicted) for _, predicted in parts],
-        level,
+        asked.level,
         interval=scale,
         clusters=None if codes is None else [codes[rows] for rows, _ in parts],
     )
 
 
-def folds_of(scores: Scores, values: Floats, level: float) -> Interval:
+def folds_of(asked: IntervalRequest) -> interval.Interval:
     """Compute the interval of a mean over folds by the corrected t.
 
     Parameters
     ----------
-    scores : Scores
-        The held-out predictions.
-    values : numpy.ndarray, shape (folds,)
-        The metric in each fold.
-    level : float
-        Confidence level of the interval.
+    asked : IntervalRequest
+        The estimate.
     """
+    scores, values = asked.scores, asked.values
     # folds without a value do not count
     known, sizes = ~np.isnan(values), np.diff(scores.starts)
-    made = corrected_t_interval(
-        values[known], scores.n_train[known], sizes[known], level
-    )
+    folds = values[known], scores.n_train[known], sizes[known]
+    made = interval.corrected_t_interval(*folds, asked.level)
     if not scores.split_clusters or np.isnan(made.lower):
         return made
     said = f"{plural(scores.split_clusters, 'cluster')} with records in several folds"
@@ -90,39 +81,30 @@ def has_pairs(scores: Scores, metric: Metric) -> bool:
     return lists_pairs(scores) if metric.rank else not scores.apart
 
 
-def pairs_of(scores: Scores, metric: Metric, level: float) -> Interval:
+def pairs_of(asked: IntervalRequest) -> interval.Interval:
     """Compute the interval of a paired estimate: a share of pairs, or a slope.
 
     Parameters
     ----------
-    scores : Scores
-        The held-out predictions.
-    metric : Metric
-        The metric that is estimated from pairs.
-    level : float
-        Confidence level of the interval.
+    asked : IntervalRequest
+        The estimate.
     """
+    scores, metric = asked.scores, asked.metric
     if not metric.rank:
-        return slope_interval(scores, level)
+        return slope_interval(scores, asked.level)
     pairs = concordant_pairs(scores, metric)
     if pairs is None:
-        return Interval.none(MIRRORED)
+        return interval.Interval.none(MIRRORED)
     if not len(pairs.won) or np.isnan(pairs.shares).any():
-        return Interval.none(NO_PAIRS[metric.pairs])
+        return interval.Interval.none(NO_PAIRS[metric.pairs])
     if pairs.cells > 1 and pairs.sizes.min() < 2:
-        return Interval.none("for some two classes there is a single pair")
-    return pairs_interval(
-        pairs.first,
-        pairs.second,
-        pairs.won,
-        level,
-        scores.clusters,
-        share=float(pairs.shares.mean()),
-        moved=pairs.moved,
-    )
+        return interval.Interval.none("for some two classes there is a single pair")
+    given = pairs.first, pairs.second, pairs.won, asked.level, scores.clusters
+    share, moved = float(pairs.shares.mean()), pairs.moved
+    return interval.pairs_interval(*given, share=share, moved=moved)
 
 
-def records_of(scores: Scores, metric: Metric, level: float) -> Interval:
+def records_of(asked: IntervalRequest) -> interval.Interval:
     """Compute the interval of a mean over records of their loss.
 
     The loss of a record is averaged over repeats. For a root mean squared error, the
@@ -130,26 +112,20 @@ def records_of(scores: Scores, metric: Metric, level: float) -> Interval:
 
     Parameters
     ----------
-    scores : Scores
-        The held-out predictions.
-    metric : Metric
-        A metric with a loss for each record, or the root of such a metric.
-    level : float
-        Confidence level of the interval.
+    asked : IntervalRequest
+        The estimate of a metric with a loss for each record, or of its root.
     """
+    scores, metric = asked.scores, asked.metric
     if metric.root_of is not None:
-        made = records_of(scores, metric.root_of, level)
-        return (
-            made
-            if made.method == "none"
-            else made.of_root(f"root of the {made.method}")
-        )
+        made = records_of(replace(asked, metric=metric.root_of))
+        known = made.method != "none"
+        return made.of_root(f"root of the {made.method}") if known else made
     rows, losses = casewise_by_record(scores, metric)
-    codes = scores.clusters
-    return mean_interval(losses, level, None if codes is None else codes[rows])
+    codes = None if scores.clusters is None else scores.clusters[rows]
+    return interval.mean_interval(losses, asked.level, codes)
 
 
-def narrow_interval(scores: Scores, metric: Metric, how: str, level: float) -> Interval:
+def narrow_interval(asked: IntervalRequest) -> interval.Interval:
     """Compute an interval of auROC that takes the fits as given, however it is stated.
 
     Folds may be too small for a variance of their own, so that a mean over folds is
@@ -157,17 +133,11 @@ def narrow_interval(scores: Scores, metric: Metric, how: str, level: float) -> I
 
     Parameters
     ----------
-    scores : Scores
-        The held-out predictions.
-    metric : Metric
-        The metric.
-    how : {"pooled", "per_fold", "paired"}
-        The way in which it is stated.
-    level : float
-        Confidence level of the interval.
+    asked : IntervalRequest
+        The estimate.
     """
-    if how == "paired" and has_pairs(scores, metric):
-        return pairs_of(scores, metric, level)
-    if how != "paired" and not scores.apart:
-        return delong_of(scores, level)
-    return influence_interval(scores, how, level)
+    if asked.how == "paired" and has_pairs(asked.scores, asked.metric):
+        return pairs_of(asked)
+    if asked.how != "paired" and not asked.scores.apart:
+        return delong_of(asked)
+    return influence_interval(asked.scores, asked.how, asked.level)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from statcv.inference.assumptions import ASSUMED
 from statcv.inference.estimates.draws import SMOOTH
 from statcv.inference.estimates.influences import (
     Influences,
@@ -44,15 +45,9 @@ if TYPE_CHECKING:
 
 METHOD = "infinitesimal jackknife"
 OF_ONE_CLASS = ("sensitivity", "specificity")
-WITH_FITS = (
-    "counts the variation of the {unit}, and that of {fits} when the {unit} are "
-    "weighted at random"
-)
+WITH_FITS = ASSUMED["with_fits"]
 ALL_TERMS = "the coefficients of all terms, chosen or not,"
-CORRECTED = (
-    "takes the fits as given, and the correlation of two folds as n_test/n since their "
-    "fits share training records"
-)
+CORRECTED = ASSUMED["corrected"]
 CHOSEN = "takes {what} as given"
 SHARE = (0.0, 1.0)
 LEAST = 1e-24  # variance; anything smaller is rounding error
@@ -171,9 +166,8 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
         return Interval.none(NO_PAIRS[metric.pairs] if how == "paired" else why)
     if at_end(metric, value) and fits != "given":
         return Interval.none(f"an area of {value:g} has no first-order variation")
-    moved = scores.once(
-        metric, ("variation", how, fits), partial(_variation, scores, metric, how, fits)
-    )
+    make = partial(_variation, scores, metric, how, fits)
+    moved = scores.once(metric, ("variation", how, fits), make)
     if isinstance(moved, str):
         return Interval.none(moved)
     found = moved.value
@@ -211,30 +205,21 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
         se = math.sqrt(one)
         return symmetric_limits(value, se, asked.level, df=moved.df, scale=scale)
 
+    both = list(zip(variances, constant, strict=True))
     se, below, above = (
-        math.sqrt((one - fixed) * turned + fixed)
-        for one, fixed in zip(variances, constant, strict=True)
+        math.sqrt((one - fixed) * turned + fixed) for one, fixed in both
     )
-    return Interval(
-        lower=limits(variances[1], constant[1])[0],
-        upper=limits(variances[2], constant[2])[1],
-        se=se,
-        method=method,
-        assumes=assumes,
-        df=moved.df,
-        scale=scale,
-        spread=own if scale == "wilson" else math.nan,
-        constant=(constant[1], constant[2]),
-        sides=(below, above),
-    )
+    lower, upper = limits(*both[1])[0], limits(*both[2])[1]
+    made = Interval(lower, upper, se, method, assumes, moved.df, scale)
+    fixed, spread = (constant[1], constant[2]), own if scale == "wilson" else math.nan
+    return replace(made, spread=spread, constant=fixed, sides=(below, above))
 
 
 def _ties_within_splits(scores: Scores) -> bool:
     """Return whether all records of a split are predicted alike, in every split."""
     starts = scores.starts[:-1]
-    highest, lowest = (
-        by.reduceat(scores.predicted, starts) for by in (np.maximum, np.minimum)
-    )
+    ends = (np.maximum, np.minimum)
+    highest, lowest = (by.reduceat(scores.predicted, starts) for by in ends)
     return bool((highest == lowest).all())
 
 
@@ -315,15 +300,10 @@ def _variation(
         least = _between_fits(scores, metric) if metric.name in OF_ONE_CLASS else 0.0
         excess, below, above = (max(v, least) for v in (draws.excess, *draws.sides))
     is_of_counts = metric.reads in ("order", "classes")
-    return _Variation(
-        value=found.value,
-        variance=known + excess,
-        given=known,
-        sides=(known + below, known + above),
-        df=found.units.df if is_of_counts else found.heavy_df,
-        kind=found.units.kind,
-        words=_in_words(scores, metric, found),
-    )
+    df = found.units.df if is_of_counts else found.heavy_df
+    variances = known + excess, known, (known + below, known + above)
+    words = _in_words(scores, metric, found)
+    return _Variation(found.value, *variances, df, found.units.kind, words)
 
 
 def _between_fits(scores: Scores, metric: Metric) -> float:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.inference.assumptions import ASSUMED
 from statcv.inference.intervals.interval import (
     CLUSTERS_ONLY,
     NOTHING,
@@ -91,10 +92,8 @@ class ComparedGroups:
         """
         ranked = self._ranked
         rising, hits = weights[:, ranked.order], self.positive[ranked.order]
-        ones, zeros = (
-            np.add.reduceat(np.where(own, rising, 0.0), ranked.begins, axis=1)
-            for own in (hits, ~hits)
-        )
+        sides = (np.where(own, rising, 0.0) for own in (hits, ~hits))
+        ones, zeros = (np.add.reduceat(one, ranked.begins, axis=1) for one in sides)
         # weight of the negative records of the group below each value, half of a tie
         running, bounds = _running(zeros), ranked.bounds
         start = np.repeat(bounds[:-1], np.diff(bounds))
@@ -116,10 +115,7 @@ def _within(running: Floats, bounds: Numbers) -> Floats:
 
 
 METHOD = "influence curve"
-SINGLE = (
-    "{single} of {cells} folds hold a single {unit} of a class, so that its variation "
-    "is not counted"
-)
+SINGLE = ASSUMED["single_units"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.inference.assumptions import ASSUMED
 from statcv.inference.scores import se_of_mean
 from statcv.metrics import Metric, delong
 from statcv.metrics.areas.placements import symmetric_limits
@@ -138,18 +139,9 @@ def symmetric(
     return Interval(lower, upper, se, method, assumes, df, scale)
 
 
-RECORDS_ONLY = (
-    "takes the fits as given and counts the variation of the records alone, so it is "
-    "too narrow where n is small"
-)
-OF_OTHERS = (
-    "the model was fitted to other records and does not vary; it is judged by these "
-    "records alone"
-)
-CLUSTERS_ONLY = (
-    "takes the fits as given and counts the variation of the clusters alone, so it is "
-    "too narrow where these are few"
-)
+RECORDS_ONLY = ASSUMED["records_only"]
+OF_OTHERS = ASSUMED["of_others"]
+CLUSTERS_ONLY = ASSUMED["clusters_only"]
 NOTHING = "which measures no variation"
 
 
@@ -323,14 +315,9 @@ def corrected_t_interval(
         se = float(np.sqrt((1 / len(values) + overlap) * values.var(ddof=1)))
     if se == np.inf:
         return Interval.none("the values of the folds vary without limit")
-    return symmetric(
-        float(values.mean()),
-        se,
-        level,
-        "corrected t over folds",
-        "takes the correlation of folds as n_test/n",
-        df=len(values) - 1.0,
-    )
+    mean, df = float(values.mean()), len(values) - 1.0
+    said = "corrected t over folds", "takes the correlation of folds as n_test/n"
+    return symmetric(mean, se, level, *said, df=df)
 
 
 def mean_interval(

@@ -8,32 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from statcv.errors import MetricError, suggestion
+from statcv.inference.intervals import given_fits, infinitesimal
 from statcv.inference.intervals.at_boundary import at_end, interval_at_end
 from statcv.inference.intervals.bootstrap import bootstrap_interval, why_not_resampled
 from statcv.inference.intervals.curve import curve_interval, curve_serves
-from statcv.inference.intervals.given_fits import (
-    delong_of,
-    folds_of,
-    has_pairs,
-    pairs_of,
-    records_of,
-)
-from statcv.inference.intervals.infinitesimal import (
-    corrected_serves,
-    infinitesimal_interval,
-    infinitesimal_serves,
-    influence_serves,
-)
 from statcv.inference.intervals.influence import influence_interval
 from statcv.inference.intervals.interval import Interval
 from statcv.inference.intervals.request import IntervalRequest
-from statcv.inference.refits.jackknife import (
-    corrected_jackknife_interval,
-    jackknife_interval,
-    without_logit,
-)
+from statcv.inference.refits import jackknife
 from statcv.inference.refits.nested_cv import nested_cv_interval
 from statcv.inference.refits.refitting import fixed_threshold
 from statcv.inference.scores import Scores
@@ -98,7 +83,7 @@ def _per_fold(scores: Scores, metric: Metric, how: str) -> bool:
 
 
 def _paired(scores: Scores, metric: Metric, how: str) -> bool:
-    return how == "paired" and has_pairs(scores, metric)
+    return how == "paired" and given_fits.has_pairs(scores, metric)
 
 
 def _mean_over_records(scores: Scores, metric: Metric, how: str) -> bool:
@@ -125,60 +110,46 @@ def _influence(asked: IntervalRequest) -> Interval:
     # records that no fit has seen have no folds to be compared within
     if asked.metric.is_auroc and not asked.scores.external:
         return influence_interval(asked.scores, asked.how, asked.level)
-    return infinitesimal_interval(asked, "given")
+    return infinitesimal.infinitesimal_interval(asked, "given")
 
 
 def _jackknife(asked: IntervalRequest, scale: str = "identity") -> Interval:
     if scale == "logit" and at_end(asked.metric, asked.value):
-        return interval_at_end(without_logit(asked.value), asked)
-    made = jackknife_interval(
-        asked.value, asked.metric, asked.level, asked.deleted(), scale
-    )
-    return interval_at_end(made, asked)
+        return interval_at_end(jackknife.without_logit(asked.value), asked)
+    given = asked.value, asked.metric, asked.level, asked.deleted()
+    return interval_at_end(jackknife.jackknife_interval(*given, scale), asked)
 
 
 def _nested_cv(asked: IntervalRequest) -> Interval:
     assert asked.setup is not None
-    return nested_cv_interval(
-        asked.setup,
-        asked.metric,
-        asked.level,
-        seed=asked.seed,
-        threshold=fixed_threshold(asked.scores),
-        **asked.running,
-    )
+    given, cut = (asked.setup, asked.metric, asked.level), fixed_threshold(asked.scores)
+    return nested_cv_interval(*given, seed=asked.seed, threshold=cut, **asked.running)
 
 
 # ---- the table ----
 
 # for which estimates each is available, and what computes it
 WAYS: dict[str, tuple[Serves, Make]] = {
-    "infinitesimal_jackknife": (infinitesimal_serves, infinitesimal_interval),
+    "infinitesimal_jackknife": (
+        infinitesimal.infinitesimal_serves,
+        infinitesimal.infinitesimal_interval,
+    ),
     "curve": (curve_serves, curve_interval),
     "corrected_influence": (
-        corrected_serves,
-        lambda asked: infinitesimal_interval(asked, "correlated"),
+        infinitesimal.corrected_serves,
+        partial(infinitesimal.infinitesimal_interval, fits="correlated"),
     ),
-    "delong": (_pooled_auroc, lambda asked: delong_of(asked.scores, asked.level)),
-    "logit": (
-        _pooled_auroc,
-        lambda asked: delong_of(asked.scores, asked.level, "logit"),
-    ),
-    "corrected_t": (
-        _per_fold,
-        lambda asked: folds_of(asked.scores, asked.values, asked.level),
-    ),
-    "pairs": (_paired, lambda asked: pairs_of(asked.scores, asked.metric, asked.level)),
-    "influence": (influence_serves, _influence),
-    "records": (
-        _mean_over_records,
-        lambda asked: records_of(asked.scores, asked.metric, asked.level),
-    ),
+    "delong": (_pooled_auroc, given_fits.delong_of),
+    "logit": (_pooled_auroc, partial(given_fits.delong_of, scale="logit")),
+    "corrected_t": (_per_fold, given_fits.folds_of),
+    "pairs": (_paired, given_fits.pairs_of),
+    "influence": (infinitesimal.influence_serves, _influence),
+    "records": (_mean_over_records, given_fits.records_of),
     "bootstrap": (_resampled, bootstrap_interval),
-    "bca": (_resampled, lambda asked: bootstrap_interval(asked, bca=True)),
+    "bca": (_resampled, partial(bootstrap_interval, bca=True)),
     "jackknife": (_every, _jackknife),
-    "jackknife_logit": (_share, lambda asked: _jackknife(asked, "logit")),
-    "corrected_jackknife": (_auroc, corrected_jackknife_interval),
+    "jackknife_logit": (_share, partial(_jackknife, scale="logit")),
+    "corrected_jackknife": (_auroc, jackknife.corrected_jackknife_interval),
     "nested_cv": (_mean_over_records, _nested_cv),
 }
 
@@ -244,11 +215,8 @@ def possible_intervals(scores: Scores, metric: Metric, how: str) -> tuple[str, .
     >>> possible_intervals(res.scores, brier, "pooled")  # doctest: +ELLIPSIS
     ('infinitesimal_jackknife', 'corrected_influence', 'influence', ..., 'bca')
     """
-    return tuple(
-        method.name
-        for method in INTERVALS.values()
-        if not method.refits and method.serves(scores, metric, how)
-    )
+    known = (method for method in INTERVALS.values() if not method.refits)
+    return tuple(one.name for one in known if one.serves(scores, metric, how))
 
 
 def check_interval(scores: Scores, metric: Metric, how: str, interval: str) -> None:

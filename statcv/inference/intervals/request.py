@@ -74,6 +74,5 @@ class IntervalRequest:
     def deleted(self) -> Jackknife | str:
         """Return the jackknife, or why it is not available."""
         assert self.setup is not None
-        return keep_jackknife(
-            self.setup, self.scores, self.metric, self.how, self.kept, **self.running
-        )
+        given = self.setup, self.scores, self.metric, self.how, self.kept
+        return keep_jackknife(*given, **self.running)

@@ -170,10 +170,8 @@ def clustered_calibration(
     points = np.linspace(p[kept].min(), p[kept].max(), POINTS)
     points = points if at is None else np.asarray(at, dtype=float)
     logits, ses = np.stack([fit.at(points) for fit in fits.values()], axis=1)
-    means = [
-        random_effects(one, se, level, hartung_knapp=hartung_knapp)
-        for one, se in zip(logits.T, ses.T, strict=True)
-    ]
+    each = zip(logits.T, ses.T, strict=True)
+    means = [random_effects(*one, level, hartung_knapp=hartung_knapp) for one in each]
     names = ("estimate", "lower", "upper", *_FURTHER)
     found = [[getattr(one, name) for one in means] for name in names]
     mean, lower, upper, least, most = expit(np.array(found))

@@ -109,14 +109,8 @@ def fisher(p: ArrayLike) -> CombinedP:
         return CombinedP("Fisher", np.nan, df, np.nan, len(values), missing)
     with np.errstate(divide="ignore"):
         statistic = float(-2 * np.log(values).sum()) + 0.0
-    return CombinedP(
-        "Fisher",
-        statistic,
-        df,
-        float(chdtrc(df, statistic)),
-        len(values),
-        _zero(values),
-    )
+    tail, n = float(chdtrc(df, statistic)), len(values)
+    return CombinedP("Fisher", statistic, df, tail, n, _zero(values))
 
 
 def stouffer(
@@ -210,12 +204,10 @@ def _checked(p: ArrayLike) -> tuple[Floats, str]:
     if len(outside):
         raise DataError(f"{outside[0]:g} is not a p-value: it is not between 0 and 1.")
     missing = int(np.isnan(values).sum())
-    return values, (
-        f"{missing} of {len(values)} data sets have no p-value; exclude them, or use a "
-        "test that has a p-value for each"
-        if missing
-        else ""
-    )
+    if not missing:
+        return values, ""
+    said = f"{missing} of {len(values)} data sets have no p-value; exclude them, or use"
+    return values, f"{said} a test that has a p-value for each"
 
 
 def _zero(values: Floats) -> str:

@@ -7,6 +7,7 @@ about a common mean with standard deviation tau.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -156,10 +157,9 @@ def random_effects(
     if len(y) < 2:
         few = "only one data set has" if len(y) else "no data set has"
         alone = float(y[0]) if len(y) else np.nan
-        why = f"{few} both; a meta-analysis needs two"
-        return RandomEffects(
-            estimate=alone, level=level, n=len(y), method=method, reason=why
-        )
+        about: dict[str, Any] = {"method": method, "level": level, "n": len(y)}
+        about["reason"] = f"{few} both; a meta-analysis needs two"
+        return RandomEffects(estimate=alone, **about)
     # Cochran's Q about the mean of a common effect
     k, fixed = len(y), 1 / variance
     q = float(fixed @ (y - _mean(y, fixed)) ** 2)
@@ -190,22 +190,11 @@ def random_effects(
     else:
         few = "a prediction interval needs three data sets"
         reason = f"{reason}; {few}" if reason else few
-    return RandomEffects(
-        estimate=mean,
-        se=se,
-        lower=mean - half,
-        upper=mean + half,
-        tau2=tau2,
-        i2=float(tau2 / (tau2 + typical)),
-        q=q,
-        p_heterogeneity=float(chdtrc(k - 1, q)),
-        prediction_lower=mean - beyond,
-        prediction_upper=mean + beyond,
-        level=level,
-        n=k,
-        method=how,
-        reason=reason,
-    )
+    found = {"estimate": mean, "se": se, "lower": mean - half, "upper": mean + half}
+    found |= {"prediction_lower": mean - beyond, "prediction_upper": mean + beyond}
+    found |= {"tau2": tau2, "i2": float(tau2 / (tau2 + typical)), "q": q}
+    found |= {"p_heterogeneity": float(chdtrc(k - 1, q)), "level": level}
+    return RandomEffects(n=k, method=how, reason=reason, **found)
 
 
 def _mean(y: Floats, weights: Floats) -> float:
@@ -236,8 +225,6 @@ def _reml(y: Floats, variance: Floats) -> float:
     slopes = np.array([slope(tau2) for tau2 in grid])
     turns = np.flatnonzero((slopes[:-1] > 0) & (slopes[1:] <= 0))
     peaks = [0.0] if slopes[0] <= 0 else []
-    peaks += [
-        float(brentq(slope, grid[i], grid[i + 1], xtol=1e-16, rtol=1e-14))
-        for i in turns
-    ]
+    to: dict[str, float] = {"xtol": 1e-16, "rtol": 1e-14}
+    peaks += [float(brentq(slope, grid[i], grid[i + 1], **to)) for i in turns]
     return max(peaks, key=likelihood)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -151,14 +151,9 @@ class Imputed(Printed):
     def estimate(self) -> Estimate:
         """The pooled estimate, whose interval has the shape of a single one."""
         value = float(SCALES[self.scale].back(self.pooled.estimate))
-        return replace(
-            self.each[0],
-            value=value,
-            n_undefined=self.n_undefined,
-            n_values=len(self.each),
-            sd=float(self.values.std(ddof=1)),
-            make=lambda: self._interval(value),
-        )
+        make, sd = partial(self._interval, value), float(self.values.std(ddof=1))
+        found = replace(self.each[0], value=value, sd=sd, make=make)
+        return replace(found, n_undefined=self.n_undefined, n_values=len(self.each))
 
     def _interval(self, value: float) -> Interval:
         made, m = [one.interval for one in self.each], len(self.each)
@@ -192,15 +187,8 @@ class Imputed(Printed):
             return *symmetric_limits(value, se, level, df=t, scale=shape), se
 
         (lower, _, below), (_, upper, above) = limits(0), limits(1)
-        return replace(
-            made[0],
-            lower=lower,
-            upper=upper,
-            se=self.pooled.se * slope,
-            method=method,
-            df=df,
-            scale=shape,
-            spread=spread,
-            constant=(min(constant[0], below**2), min(constant[1], above**2)),
-            sides=(below, above),
-        )
+        fixed = min(constant[0], below**2), min(constant[1], above**2)
+        se = self.pooled.se * slope
+        numbers = {"lower": lower, "upper": upper, "se": se, "df": df}
+        found = replace(made[0], method=method, scale=shape, spread=spread, **numbers)
+        return replace(found, constant=fixed, sides=(below, above))

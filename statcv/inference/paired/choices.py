@@ -5,42 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from statcv.arguments import MAX_RESAMPLES, check_level, check_whole, one_of
 from statcv.errors import ArgumentError, ComparisonError, MetricError, suggestion
+from statcv.inference.assumptions import ASSUMED
 from statcv.inference.estimates.estimate import HOWS
 from statcv.inference.intervals.infinitesimal import (
     corrected_serves,
     infinitesimal_serves,
 )
 from statcv.inference.intervals.methods import INTERVALS
+from statcv.inference.paired import methods, records
 from statcv.inference.paired.contrasts import AVERAGED, TIMES, Contrasts
-from statcv.inference.paired.methods import (
-    BY_INFLUENCE,
-    VARIED,
-    PairedMethod,
-    default_method,
-    paired_method,
-)
-from statcv.inference.paired.records import (
-    NULL,
-    against_null,
-    check_results,
-    same_folds,
-)
 from statcv.inference.readable import Readable, metric_of
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.models.selection import chooses_terms
 
-CHOICE = (
-    "where terms are chosen, the variance is at least that of the corrected influence, "
-    "since models that share most terms vary alike, whatever is chosen; beside a model "
-    "of all terms losses vary with those that most training sets choose, and ranks as "
-    "well if these are of nearly all records"
-)
+CHOICE = ASSUMED["chosen_terms"]
+AT_THRESHOLD = ("function", "casewise", "derive")  # forms that take a threshold
 HALF = 0.5  # default threshold, from which on class 1 is predicted
 DEFAULTS = {
     "binary": "auroc",
@@ -84,14 +70,11 @@ def at_common_threshold(metric: Metric, scores: Iterable[Scores]) -> Metric:
             "threshold; plot_decision() draws it over all thresholds."
         )
     cut = every.pop()
-    return replace(
-        metric,
-        label=f"{metric.label} (threshold {cut:g})",
-        function=partial(metric.function, threshold=cut),
-        casewise=partial(metric.casewise, threshold=cut),
-        derive=metric.derive and partial(metric.derive, threshold=cut),
-        takes_threshold=False,
-    )
+    forms: dict[str, Any] = {name: getattr(metric, name) for name in AT_THRESHOLD}
+    for name, one in forms.items():
+        forms[name] = one and partial(one, threshold=cut)
+    label = f"{metric.label} (threshold {cut:g})"
+    return replace(metric, label=label, takes_threshold=False, **forms)
 
 
 def contrast(
@@ -122,7 +105,7 @@ def contrast(
         If an argument is out of range or does not fit the others.
     """
     check_level(level, ComparisonError)
-    check_results(results)
+    records.check_results(results)
     if reference is not None and reference not in results:
         raise ArgumentError(
             f"reference={reference!r} is not among the results: {', '.join(results)}; "
@@ -132,7 +115,7 @@ def contrast(
     first = every[0]
     chosen = chosen_metric(first, metric)
     # the model without predictors has no threshold
-    without = NULL if against_null(results, reference) else None
+    without = records.NULL if records.against_null(results, reference) else None
     models = [result.scores for name, result in results.items() if name != without]
     chosen = at_common_threshold(chosen, models)
     scores = [result.scores for result in results.values()]
@@ -142,25 +125,19 @@ def contrast(
     fixed: tuple[str, ...] = ()
     if test is None:
         test, fixed = _default_test(results, chosen, way, without)
-    method = paired_method(test, chosen)
-    if method.name == VARIED and any(chooses_terms(one.learner) for one in every):
+    method = methods.paired_method(test, chosen)
+    if method.name == methods.VARIED and any(
+        chooses_terms(one.learner) for one in every
+    ):
         method = replace(method, assumes=f"{method.assumes}; {CHOICE}")
     if all(one.external for one in scores):
         method = replace(method, assumes=method.of_others)
-    found = Contrasts(
-        results=results,
-        metric=chosen,
-        how=_how_of(method, way, how, scores),
-        level=level,
-        method=method,
-        reference=reference,
-        seed=first.seed if seed is None else seed,
-        n_permutations=_times(n_permutations, method),
-        fixed=fixed,
-    )
+    what = results, chosen, _how_of(method, way, how, scores), level, method
+    seed, times = first.seed if seed is None else seed, _times(n_permutations, method)
+    found = Contrasts(*what, reference, seed, times, fixed)
     if method.name == "corrected_t":
         _check_folds(found)
-    if method.name in BY_INFLUENCE:
+    if method.name in methods.BY_INFLUENCE:
         _check_influences(found)
     return found
 
@@ -181,9 +158,11 @@ def _default_test(
     )
     shared = all(corrected_serves(scores, metric, how) for scores in models.values())
     first, *others = results.values()
-    alike = all(same_folds(first, other) for other in others)
+    alike = all(records.same_folds(first, other) for other in others)
     by_fold = how == "per_fold" and metric.rank and alike and first.plan.n_splits > 1
-    name = default_method(metric, varying=not fixed, correlated=shared, by_fold=by_fold)
+    name = methods.default_method(
+        metric, varying=not fixed, correlated=shared, by_fold=by_fold
+    )
     return name, fixed
 
 
@@ -212,7 +191,7 @@ def _check_how(how: str | None, metric: Metric) -> str | None:
 
 
 def _how_of(
-    method: PairedMethod, way: str, asked: str | None, scores: Sequence[Scores]
+    method: methods.PairedMethod, way: str, asked: str | None, scores: Sequence[Scores]
 ) -> str:
     """Return how the estimates that a test compares are computed.
 
@@ -236,7 +215,7 @@ def _how_of(
     return AVERAGED if method.how == "pooled" and several else method.how
 
 
-def _times(n_permutations: int | None, method: PairedMethod) -> int:
+def _times(n_permutations: int | None, method: methods.PairedMethod) -> int:
     if n_permutations is None:
         return TIMES
     if method.name != "permutation":
@@ -253,7 +232,9 @@ def _check_influences(contrasts: Contrasts) -> None:
     name, metric, how = contrasts.method.name, contrasts.metric, contrasts.how
     serves = INTERVALS[name].serves
     for label, result in contrasts.results.items():
-        null = label == NULL and against_null(contrasts.results, contrasts.reference)
+        null = label == records.NULL and records.against_null(
+            contrasts.results, contrasts.reference
+        )
         fitted = not (null or result.scores.external)
         if fitted and not serves(result.scores, metric, how):
             raise ComparisonError(
@@ -267,7 +248,7 @@ def _check_folds(contrasts: Contrasts) -> None:
     """Refuse a comparison by folds unless both results have the same folds."""
     for first, second in contrasts.pairs:
         a, b = contrasts.results[first], contrasts.results[second]
-        if not same_folds(a, b):
+        if not records.same_folds(a, b):
             raise ComparisonError(
                 f"test='corrected_t' compares fold by fold, but {first!r} and "
                 f"{second!r} do not have the same folds ({a.plan.fingerprint} and "

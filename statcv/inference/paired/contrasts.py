@@ -18,6 +18,7 @@ import pandas as pd
 
 from statcv.arguments import PERMUTATION
 from statcv.errors import MetricError
+from statcv.inference.assumptions import ASSUMED
 from statcv.inference.estimates.draws import Draws
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.estimates.estimate import estimate as make_estimate
@@ -92,19 +93,9 @@ TIMES = 9999  # random swaps of a permutation test
 AVERAGED = "pooled, averaged"  # the metric of the mean predictions of the records
 # the variance of more than twenty folds, as shared training records inflate it
 NEARLY_TWICE = 1.95
-CHOSEN_ALIKE = (
-    "training sets of nearly all records choose nearly the same terms, so that the "
-    "choice counts too little, and p may be too small; in simulations, ten folds kept "
-    "the level"
-)
-OF_DECISIONS = (
-    "a fit that finds more records positive gains sensitivity and loses specificity, "
-    "which is not counted, so that p may be too small with few records"
-)
-AGAINST_NULL = (
-    "a comparison with the model without predictors is a test of skill; result.test() "
-    "permutes the outcome and repeats all fits, which controls the error rate"
-)
+CHOSEN_ALIKE = ASSUMED["chosen_alike"]
+OF_DECISIONS = ASSUMED["decisions"]
+AGAINST_NULL = ASSUMED["against_null"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -281,13 +272,10 @@ class Contrasts(Printed):
         averaged = self.how == AVERAGED
         scores = self.records.averaged if averaged else self.records.scores
         how = "pooled" if averaged else self.how
-        shares = [
-            share_by_record(scores[name], self.metric, how) for name in (first, second)
-        ]
-        where = [
-            self.results[name].design.labels.get_indexer(self.records.labels)
-            for name in (first, second)
-        ]
+        names, records = (first, second), self.records.labels
+        shares = [share_by_record(scores[name], self.metric, how) for name in names]
+        labels = [self.results[name].design.labels for name in names]
+        where = [own.get_indexer(records) for own in labels]
         change: Any = shares[1][where[1]] - shares[0][where[0]]
         # equal predictions that were computed in two ways differ by rounding
         change[np.abs(change) <= ALIKE * np.median(np.abs(shares[0]))] = 0.0
@@ -399,29 +387,18 @@ class Contrasts(Printed):
     def _delong(
         self, first: str, second: str, how: str, difference: float
     ) -> PairedTest:
-        return paired_delong(
-            *self.records.sides(first, second),
-            how,
-            difference,
-            self.records.clusters(first, second),
-            self.level,
-        )
+        sides = self.records.sides(first, second)
+        clusters = self.records.clusters(first, second)
+        return paired_delong(*sides, how, difference, clusters, self.level)
 
     def _permuted(self, number: int, first: str, second: str) -> PairedTest:
         records = self.records
         a, b = (records.predictions[name] for name in (first, second))
         stream = np.random.SeedSequence(self.seed, spawn_key=(PERMUTATION, number, 0))
-        return paired_permutation(
-            self.metric,
-            records.value,
-            records.y,
-            a,
-            b,
-            self.clusters(first, second),
-            self.n_permutations,
-            np.random.default_rng(stream),
-            records.losses(first, second),
-        )
+        clusters, losses = self.clusters(first, second), records.losses(first, second)
+        given = self.metric, records.value, records.y, a, b, clusters
+        rng = np.random.default_rng(stream)
+        return paired_permutation(*given, self.n_permutations, rng, losses)
 
     def _refitted(self, first: str, second: str, difference: float) -> PairedTest:
         a, b = self.results[first], self.results[second]

@@ -10,7 +10,6 @@ taken into account.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,19 +26,8 @@ from statcv.numeric.arrays import Floats, Numbers
 ROUNDING = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
-class Side:
-    """The held-out predictions of one of two models.
-
-    Attributes
-    ----------
-    scores : Scores
-    number : numpy.ndarray of int, shape (n,)
-        Number that identifies each record, the same for both models.
-    """
-
-    scores: Scores
-    number: Numbers
+# the held-out predictions of one of two models, and the number of each record
+Side = tuple[Scores, Numbers]
 
 
 def paired_delong(
@@ -78,14 +66,14 @@ def paired_delong(
     Economic Statistics 29:238 (pairs that share a record).
     """
     sides = (first, second)
-    missing = sum(int(np.isnan(one.scores.left.predicted).sum()) for one in sides)
+    missing = sum(int(np.isnan(one.left.predicted).sum()) for one, _ in sides)
     if missing or not np.isfinite(difference):
         of_nan = f"{missing} of the predictions are NaN"
         reason = of_nan if missing else "the difference has no value"
         return PairedTest.unavailable(difference, reason)
     listed = None
     if how == "paired":
-        listed = [concordant_pairs(side.scores) for side in sides]
+        listed = [concordant_pairs(one) for one, _ in sides]
     if listed is not None and all(pairs is not None for pairs in listed):
         variances, reason = _of_pairs(sides, listed, clusters)
     else:
@@ -113,13 +101,13 @@ def _of_placements(
 
     The variances are NaN, and the remark is the reason, if they have no value.
     """
-    count = 1 + max(int(side.number.max()) for side in sides)
+    count = 1 + max(int(number.max()) for _, number in sides)
     codes = np.arange(count) if clusters is None else clusters
     unit = "record" if clusters is None else "cluster"
     sums, single, cells = [], 0, 0
-    for side in sides:
-        what = ComparedCells.of(side.scores, how)
-        own, few, counted = unit_sums(what, codes[side.number[what.row]], len(codes))
+    for scores, number in sides:
+        what = ComparedCells.of(scores, how)
+        own, few, counted = unit_sums(what, codes[number[what.row]], len(codes))
         if few == counted:
             where = "no fold has" if how == "per_fold" else "there are not"
             return np.full(3, np.nan), f"{where} two {unit}s of each class"
@@ -193,9 +181,9 @@ def _of_pairs(
     """
     none = np.full(3, np.nan)
     first, second, moved = [], [], []
-    for side, pairs, sign in zip(sides, listed, (-1, 1), strict=True):
+    for (_, number), pairs, sign in zip(sides, listed, (-1, 1), strict=True):
         assert pairs is not None
-        one, two = side.number[pairs.first], side.number[pairs.second]
+        one, two = number[pairs.first], number[pairs.second]
         *units, few = units_of_pairs(one, two, clusters)
         if few:
             return none, few

@@ -151,11 +151,8 @@ def _welch(variances: Sequence[float], dfs: Sequence[float]) -> float:
     (18.0, inf)
     """
     # Welch and Satterthwaite
-    rest = sum(
-        variance**2 / df
-        for variance, df in zip(variances, dfs, strict=True)
-        if not math.isnan(df)
-    )
+    both = zip(variances, dfs, strict=True)
+    rest = sum(variance**2 / df for variance, df in both if not math.isnan(df))
     return sum(variances) ** 2 / rest if rest else math.inf
 
 

@@ -37,10 +37,8 @@ class PooledContrasts(Contrasts):
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
         """The pooled estimate of each result."""
-        found = {
-            name: Imputed([one.estimates[name] for one in self.each]).estimate
-            for name in self.results
-        }
+        of_name = {k: [one.estimates[k] for one in self.each] for k in self.results}
+        found = {name: Imputed(own).estimate for name, own in of_name.items()}
         return {name: replace(one, n_undefined=0) for name, one in found.items()}
 
     @cached_property
@@ -53,31 +51,24 @@ class PooledContrasts(Contrasts):
 
     def _pooled(self, first: str, second: str) -> Rubin:
         tests = self.tests[first, second]
-        return rubin(
-            [one.difference for one in tests],
-            [one.se for one in tests],
-            [math.inf if math.isnan(one.df) else one.df for one in tests],
-        )
+        values = [one.difference for one in tests]
+        dfs = [math.inf if math.isnan(one.df) else one.df for one in tests]
+        return rubin(values, [one.se for one in tests], dfs)
 
     def test(self, number: int, first: str, second: str) -> PairedTest:
         """Test the mean difference over imputations."""
         found, tests = self._pooled(first, second), self.tests[first, second]
         lacking = [one.reason for one in tests if math.isnan(one.se)]
         if lacking:
-            return PairedTest.unavailable(
-                found.estimate,
-                f"{len(lacking)} of {len(tests)} imputations have no standard error of "
-                f"the difference: {lacking[0]}",
-            )
+            lost = f"{len(lacking)} of {len(tests)} imputations have no standard error"
+            why = f"{lost} of the difference: {lacking[0]}"
+            return PairedTest.unavailable(found.estimate, why)
         if not found.se:  # nothing varies
             return tests[0]
         lowest, highest = self.metric.bounds_with(self.records.first.scores.n_classes)
         # nested models have another variance where they perform equally well
-        equal = rubin(
-            [one.difference for one in tests],
-            [one.se if math.isnan(one.equal) else one.equal for one in tests],
-            found.df,
-        ).se
+        ses = [one.se if math.isnan(one.equal) else one.equal for one in tests]
+        equal = rubin([one.difference for one in tests], ses, found.df).se
         return found.tested(self.level, highest - lowest, equal)
 
     def _row(self, number: int, first: str, second: str) -> dict[str, Any]:

@@ -31,9 +31,8 @@ def in_words(results: Mapping[str, Readable]) -> list[tuple[str, str]]:
 
     A result whose name already says so gets no description.
     """
-    aspects = differences(
-        [*results.values()], [r.plan.sentence for r in results.values()]
-    )
+    schemes = [result.plan.sentence for result in results.values()]
+    aspects = differences([*results.values()], schemes)
     texts = ["; ".join(parts) for parts in zip(*aspects, strict=True)]
     return [pair for pair in zip(results, texts, strict=True) if pair[0] != pair[1]]
 
@@ -187,21 +186,15 @@ def averaged(scores: Scores) -> Scores:
     known = scores.of_training
     of_fits = scores.left.predicted[:0]
     nothing = LeftOut(none, none, of_fits, np.empty(0, dtype=bool), none)
-    return replace(
-        scores,
-        split=np.arange(count),
-        row=row,
-        predicted=predicted,
-        repeat=np.zeros(count, dtype=np.intp),
-        n_train=np.bincount(place, scores.n_train[scores.split]) / times,
-        baseline=np.bincount(place, scores.baseline[scores.split]) / times,
-        left=nothing,
-        pairwise=False,
-        tournament=False,
-        threshold=scores.mean_threshold,
-        of_training=None if known is None else mean_by(scores.row, known)[1],
-        sensitivity=None,
-    )
+    made: dict[str, Any] = {
+        name: np.bincount(place, getattr(scores, name)[scores.split]) / times
+        for name in ("n_train", "baseline")
+    }
+    spread = None if known is None else mean_by(scores.row, known)[1]
+    made |= {"threshold": scores.mean_threshold, "of_training": spread}
+    made |= {"split": np.arange(count), "repeat": np.zeros(count, dtype=np.intp)}
+    made |= {"pairwise": False, "tournament": False, "sensitivity": None}
+    return replace(scores, row=row, predicted=predicted, left=nothing, **made)
 
 
 def read_by_record(scores: Scores, metric: Metric) -> Floats:
@@ -280,13 +273,10 @@ class SharedRecords(Printed):
         if self.null_ranks_equally:
             null = found[NULL]
             # a model without predictors ranks all records equally
-            left = np.full_like(null.left.predicted, 0.5)
-            found[NULL] = replace(
-                null,
-                predicted=np.full_like(null.predicted, 0.5),
-                sensitivity=None,
-                left=replace(null.left, predicted=left),
-            )
+            both = (null.predicted, null.left.predicted)
+            own, of_fits = (np.full_like(one, 0.5) for one in both)
+            left = replace(null.left, predicted=of_fits)
+            found[NULL] = replace(null, predicted=own, sensitivity=None, left=left)
         return found
 
     @property
@@ -303,24 +293,19 @@ class SharedRecords(Printed):
         found = {name: averaged(scores) for name, scores in self.scores.items()}
         first, made = next(iter(found.values())), {}
         known = first.of_training if self.metric.takes != "dispersion" else None
-        for (name, one), result in zip(
-            found.items(), self.results.values(), strict=True
-        ):
-            order = self.labels.get_indexer(held_out(result))
-            made[name] = replace(
-                one,
-                baseline=first.baseline[order],
-                of_training=one.of_training if known is None else known[order],
-            )
+        for name, one in found.items():
+            order = self.labels.get_indexer(held_out(self.results[name]))
+            spread = one.of_training if known is None else known[order]
+            baseline = first.baseline[order]
+            made[name] = replace(one, baseline=baseline, of_training=spread)
         return made
 
     @cached_property
     def predictions(self) -> dict[str, Floats]:
         """What the metric reads of the mean prediction of each record, by result."""
-        return {
-            name: self._in_order(name, read_by_record(scores, self.metric))
-            for name, scores in self.scores.items()
-        }
+        known, metric = self.scores.items(), self.metric
+        read = {name: read_by_record(scores, metric) for name, scores in known}
+        return {name: self._in_order(name, own) for name, own in read.items()}
 
     def losses(self, first: str, second: str) -> tuple[Floats, Floats] | None:
         """Return the losses of the records by two results, if the metric has such."""
@@ -345,7 +330,7 @@ class SharedRecords(Printed):
 
     def sides(self, first: str, second: str) -> tuple[Side, Side]:
         """Return the predictions of two results with one numbering of the records."""
-        a, b = (Side(self.scores[name], self.numbers(name)) for name in (first, second))
+        a, b = ((self.scores[name], self.numbers(name)) for name in (first, second))
         return a, b
 
     def numbers(self, name: str) -> Numbers:

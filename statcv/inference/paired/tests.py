@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,17 +96,9 @@ class PairedTest:
             root = math.sqrt(growth**2 + 2 * growth * size + away**2)
             near = max(size + growth - root, size - half)
             lower, upper = (near, upper) if difference > 0 else (lower, -near)
-        return cls(
-            difference=difference,
-            se=se,
-            lower=max(lower, -most),
-            upper=min(upper, most),
-            statistic=statistic,
-            p_value=tail(statistic, df, "two-sided"),
-            reason=reason,
-            df=df,
-            equal=equal,
-        )
+        limits = max(lower, -most), min(upper, most)
+        p = tail(statistic, df, "two-sided")
+        return cls(difference, se, *limits, statistic, p, reason, df, equal)
 
 
 EXACT_UNITS = 16  # with at most this many units, all patterns of signs are enumerated
@@ -137,6 +129,14 @@ class Swaps:
     times: int
     exact: bool
     undefined: int = 0
+
+    @classmethod
+    def of(
+        cls, as_extreme: int, times: int, sd: float, exact: bool, undefined: int = 0
+    ) -> Swaps:
+        """Return the test; random swaps include the observed one."""
+        p = as_extreme / times if exact else (1 + as_extreme) / (1 + times)
+        return cls(p, sd, times, exact, undefined)
 
 
 def flip_signs(
@@ -170,30 +170,25 @@ def flip_signs(
     moving = terms[terms != 0]
     # under the null hypothesis each sign is equally likely
     reached = abs(float(moving.sum())) - SLACK * float(np.abs(moving).sum())
-    if len(moving) <= EXACT_UNITS:
-        every = _all_sums(moving)
-        share = float(np.mean(np.abs(every) >= reached))
-        return Swaps(share, sd, len(every), exact=True)
-    sums = _random_sums(moving, times, rng)
+    at_a_time = max(1, CELLS // max(len(moving), 1))
+    # a sum with other signs is twice the terms kept minus all terms
+    patterns = _patterns(len(moving), times, rng, at_a_time)
+    sums = np.concatenate([2 * (kept @ moving) - moving.sum() for kept in patterns])
     as_extreme = int((np.abs(sums) >= reached).sum())
-    return Swaps((1 + as_extreme) / (1 + times), sd, times, exact=False)
+    return Swaps.of(as_extreme, len(sums), sd, len(moving) <= EXACT_UNITS)
 
 
-def _all_sums(terms: Floats) -> Floats:
-    """Return the sum under every pattern of signs."""
-    sums = np.zeros(1)
-    for term in terms:
-        sums = np.concatenate([sums + term, sums - term])
-    return sums
-
-
-def _random_sums(terms: Floats, times: int, rng: np.random.Generator) -> Floats:
-    sums, at_a_time = np.empty(times), max(1, CELLS // len(terms))
-    for some in cut(times, at_a_time):
-        # a sum with random signs is twice the terms kept minus all terms
-        kept = rng.integers(0, 2, (len(some), len(terms)), dtype=np.int8)
-        sums[some.start : some.stop] = 2 * (kept @ terms) - terms.sum()
-    return sums
+def _patterns(
+    units: int, times: int, rng: np.random.Generator, at_a_time: int = 1
+) -> Iterator[NDArray[np.int8]]:
+    """Yield which units change: every pattern of few of them, or random patterns."""
+    exact = units <= EXACT_UNITS
+    for some in cut(2**units if exact else times, at_a_time):
+        if exact:
+            bits = np.array(some)[:, None] >> np.arange(units) & 1
+            yield bits.astype(np.int8)
+        else:
+            yield rng.integers(0, 2, (len(some), units), dtype=np.int8)
 
 
 def auroc_terms(y: NDArray[np.generic], a: Floats, b: Floats) -> Floats:
@@ -269,27 +264,18 @@ def swap(
     differ = (a != b).reshape(len(a), -1).any(axis=1)
     moving, place = np.unique(units[differ], return_inverse=True)
     # records that both models predict alike do not move
-    observed = metric(b) - metric(a)
-    exact = len(moving) <= EXACT_UNITS
-    count = 2 ** len(moving) if exact else times
-    found = np.empty(count)
-    for number in range(count):
-        if exact:
-            turned = (number >> np.arange(len(moving))) & 1 == 1
-        else:
-            turned = rng.integers(0, 2, len(moving), dtype=np.int8) == 1
-        changed = np.zeros(len(a), dtype=bool)
-        changed[differ] = turned[place]
+    observed, changed, found = metric(b) - metric(a), np.zeros(len(a), dtype=bool), []
+    for turned in _patterns(len(moving), times, rng):
+        changed[differ] = turned[0, place] == 1
         where = changed if a.ndim == 1 else changed[:, None]
-        found[number] = metric(np.where(where, a, b)) - metric(np.where(where, b, a))
-    undefined = int(np.isnan(found).sum())
+        found.append(metric(np.where(where, a, b)) - metric(np.where(where, b, a)))
+    known = np.array(found)[~np.isnan(found)]
+    undefined = len(found) - len(known)
     reached = abs(observed) - SLACK * max(1.0, abs(observed))
-    as_extreme = int((np.abs(found) >= reached).sum()) + undefined
-    # random swaps include the observed one
-    p = as_extreme / count if exact else (1 + as_extreme) / (1 + count)
-    known = found[~np.isnan(found)]
+    as_extreme = int((np.abs(known) >= reached).sum()) + undefined
     sd = float(np.sqrt(np.mean(known**2))) if len(known) else np.nan
-    return Swaps(p, sd, count, exact, undefined)
+    exact = len(moving) <= EXACT_UNITS
+    return Swaps.of(as_extreme, len(found), sd, exact, undefined)
 
 
 Clusters = Numbers | None
@@ -322,9 +308,8 @@ def paired_t(change: Floats, clusters: Clusters, level: float) -> PairedTest:
     mean = float(change.mean())
     odd = int((~np.isfinite(change)).sum())
     if odd:
-        return PairedTest.unavailable(
-            np.nan, f"{odd} of {len(change)} records have an infinite or missing loss"
-        )
+        why = f"{odd} of {len(change)} records have an infinite or missing loss"
+        return PairedTest.unavailable(np.nan, why)
     se, g = se_of_mean(change, clusters)
     unit = "cluster" if g < len(change) else "record"
     if g < 2:
@@ -343,15 +328,9 @@ def _without_variation(change: Floats, unit: str) -> PairedTest:
     mean = float(change.mean())
     if abs(mean) <= ALIKE * float(np.abs(change).max()):
         mean = 0.0
-    return PairedTest(
-        mean,
-        0.0,
-        np.nan,
-        np.nan,
-        statistic=ratio(mean, 0.0),
-        p_value=float(mean == 0),
-        reason=f"every {unit} has the same difference, so that there is no variation",
-    )
+    why = f"every {unit} has the same difference, so that there is no variation"
+    tested = ratio(mean, 0.0), float(mean == 0)
+    return PairedTest(mean, 0.0, np.nan, np.nan, *tested, why)
 
 
 def paired_corrected_t(
@@ -376,9 +355,8 @@ def paired_corrected_t(
     """
     odd = int((~np.isfinite(change)).sum())
     if odd:
-        return PairedTest.unavailable(
-            np.nan, f"the metric has no value in {odd} of {len(change)} folds"
-        )
+        why = f"the metric has no value in {odd} of {len(change)} folds"
+        return PairedTest.unavailable(np.nan, why)
     mean = float(change.mean())
     if len(change) > 1 and np.ptp(change) <= ALIKE * np.abs(change).max():
         return _without_variation(change, "fold")
@@ -443,15 +421,8 @@ def paired_permutation(
         if metric.rank:
             a, b = _ranks(a), _ranks(b)
         found = swap(value, a, b, clusters, times, rng)
-    return PairedTest(
-        difference=difference,
-        se=found.sd,
-        lower=np.nan,
-        upper=np.nan,
-        statistic=ratio(difference, found.sd),
-        p_value=found.p_value,
-        reason=_about(found),
-    )
+    tested = ratio(difference, found.sd), found.p_value
+    return PairedTest(difference, found.sd, np.nan, np.nan, *tested, _about(found))
 
 
 def _ranks(scores: Floats) -> Floats:
@@ -463,10 +434,8 @@ def _ranks(scores: Floats) -> Floats:
 
 def _about(found: Swaps) -> str:
     if found.undefined:
-        return (
-            f"{found.undefined} of {found.times} swaps have no value and count as "
-            "extreme"
-        )
+        lost = f"{found.undefined} of {found.times} swaps"
+        return f"{lost} have no value and count as extreme"
     if found.exact and found.times < 2**5:
         return f"there are only {found.times} distinct swaps"
     return ""
@@ -566,15 +535,13 @@ def paired_jackknife(
     """
     alike = np.array_equal(first.group, second.group) and first.unit == second.unit
     if not alike:
-        return PairedTest.unavailable(
-            difference, "the clusters differ between the results"
-        )
+        why = "the clusters differ between the results"
+        return PairedTest.unavailable(difference, why)
     if math.isnan(given.se):
         return PairedTest.unavailable(difference, given.reason)
     # the jackknife of the difference deletes the same record from both
-    moved = Jackknife(
-        second.values - first.values, first.group, first.unit, first.n_fits
-    )
+    values = second.values - first.values
+    moved = Jackknife(values, first.group, first.unit, first.n_fits)
     # half of what the jackknife exceeds DeLong's variance by
     se, df = corrected_se(moved, given.se), moved.df if not moved.unmoved else math.nan
     if se <= ROUNDING:

@@ -170,17 +170,10 @@ def corrected_calibration(
         if np.isfinite(value):
             band = abcloc(value, values[point], level)
             limits[:, point] = np.clip([band.lower, band.upper], 0, 1)
-    return CorrectedCalibration(
-        at,
-        apparent.observed,
-        optimism,
-        limits[0],
-        limits[1],
-        level,
-        apparent.method,
-        n_boot,
-        predictions,
-    )
+    lower, upper = limits
+    shown = at, apparent.observed, optimism, lower, upper
+    about = level, apparent.method, n_boot
+    return CorrectedCalibration(*shown, *about, predictions)
 
 
 def _points(predictions: Floats) -> Floats:

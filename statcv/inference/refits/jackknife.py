@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from statcv.engine import Setup
 from statcv.errors import FitError, OutcomeError, SchemeError
 from statcv.folds import FoldPlan, count_fits, is_sample
+from statcv.inference.assumptions import ASSUMED
 from statcv.inference.intervals.at_boundary import at_end, interval_at_end
 from statcv.inference.intervals.given_fits import narrow_interval
 from statcv.inference.intervals.interval import Interval, symmetric
@@ -33,10 +34,7 @@ if TYPE_CHECKING:
 
 MOST_FITS = 2_000_000
 LEAST = 1e-24  # variance; anything smaller is rounding error
-ASSUMES = (
-    "refits everything without each {unit} in turn, so that the fits vary too; assumes "
-    "that the estimate is nearly normal{scale}, and tends to be wide when n is small"
-)
+ASSUMES = ASSUMED["jackknife"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -288,10 +286,7 @@ def _units(
 
 
 METHOD = "corrected jackknife with refits on the logit scale"
-CORRECTED_ASSUMES = (
-    "its variance is the mean of the jackknife variance, which errs on the wide side, "
-    "and of the variance given the fits, which is too small"
-)
+CORRECTED_ASSUMES = ASSUMED["corrected_jackknife"]
 
 
 def corrected_se(deleted: Jackknife, given: float) -> float:
@@ -332,17 +327,10 @@ def corrected_jackknife_interval(asked: IntervalRequest) -> Interval:
         return Interval.none(deleted if isinstance(deleted, str) else deleted.unmoved)
     if not 0 < value < 1:
         return without_logit(value)
-    given = narrow_interval(asked.scores, metric, asked.how, asked.level)
+    given = narrow_interval(asked)
     if math.isnan(given.se):
         return Interval.none(given.assumes)
     assumes = CORRECTED_ASSUMES + deleted.caveats
     whole = ", clusters deleted as a whole" if deleted.unit == "cluster" else ""
-    return symmetric(
-        value,
-        corrected_se(deleted, given.se),
-        asked.level,
-        METHOD + whole,
-        assumes,
-        df=deleted.df,
-        scale="logit",
-    )
+    se, said = corrected_se(deleted, given.se), (METHOD + whole, assumes)
+    return symmetric(value, se, asked.level, *said, df=deleted.df, scale="logit")

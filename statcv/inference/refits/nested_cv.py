@@ -19,6 +19,7 @@ from statcv.arguments import MAX_REPEATS, check_whole
 from statcv.engine import Setup, cut, progress_bar, refuse_new_levels, run_quietly
 from statcv.errors import DataError, FitError, MetricError, OutcomeError, SchemeError
 from statcv.folds import FoldPlan, Ragged, make_plan
+from statcv.inference.assumptions import ASSUMED
 from statcv.inference.estimates.values import casewise
 from statcv.inference.intervals.interval import Interval
 from statcv.inference.refits.refitting import scores_of, warn_of_refits
@@ -33,11 +34,7 @@ REPEATS = 200  # default number of repeats if the folds are fitted together
 FEW_REPEATS = 50  # default number of repeats if every fold is fitted by itself
 PREDICTIONS = 2**20  # predictions in a batch of fits
 FOLDED = ("kfold", "stratified_kfold")
-ASSUMES = (
-    "is centred near {value:.3g}, an estimate of the error of a fit on all records; "
-    "assumes independent records; measures the spread by nested cross-validation in "
-    "{repeats} random divisions into {k} folds"
-)
+ASSUMES = ASSUMED["nested_cv"]
 
 
 @dataclass(frozen=True)
@@ -246,19 +243,8 @@ def _joined(found: list[NestedLosses], k: int, level: float) -> NestedCV:
     # extrapolates from training sets of k - 2 and k - 1 folds to all records
     value = nested - (1 + (k - 2) / k) * (nested - cv)
     half = normal_quantile(level) * se
-    return NestedCV(
-        value=value,
-        lower=value - half,
-        upper=value + half,
-        level=level,
-        se=se,
-        nested=nested,
-        cv=cv,
-        mse=mse,
-        naive_se=naive,
-        k=k,
-        repeats=len(found),
-    )
+    limits, parts = (value - half, value + half), (se, nested, cv, mse, naive)
+    return NestedCV(value, *limits, level, *parts, k, len(found))
 
 
 # ---- fits that leave out one fold or two ----
@@ -302,14 +288,8 @@ def fits_each(k: int) -> int:
 def new_divisions(setup: Setup, repeats: int, seed: int) -> FoldPlan:
     """Divide the records into folds at random, as the scheme does."""
     plan, outcome = setup.plan, setup.design.outcome
-    return make_plan(
-        plan.scheme,
-        setup.design.y,
-        outcome.kind,
-        k=len(plan.labels[0]),
-        repeats=repeats,
-        seed=seed,
-    )
+    given, k = (plan.scheme, setup.design.y, outcome.kind), len(plan.labels[0])
+    return make_plan(*given, k=k, repeats=repeats, seed=seed)
 
 
 def folds_of(divided: FoldPlan, repeat: int) -> Ragged:
@@ -331,16 +311,10 @@ def nested_tests(folds: Ragged) -> Ragged:
 def nested_plan(plan: FoldPlan, parts: list[Ragged]) -> FoldPlan:
     """Hold out the lists of :func:`nested_tests`, with one repeat per division."""
     tests = Ragged.joined(parts)
-    none = Ragged.empty(len(tests))
-    return replace(
-        plan,
-        tests=tests,
-        labels=tuple(range(1, len(part) + 1) for part in parts),
-        dropped=none,
-        kept_out=none,
-        copied=none,
-        first_fit=np.arange(len(tests) + 1),
-    )
+    labels = tuple(range(1, len(part) + 1) for part in parts)
+    lists: dict[str, Any] = {"tests": tests, "first_fit": np.arange(len(tests) + 1)}
+    lists |= dict.fromkeys(("dropped", "kept_out", "copied"), Ragged.empty(len(tests)))
+    return replace(plan, labels=labels, **lists)
 
 
 def counted_records(setup: Setup) -> Bools:

@@ -33,7 +33,7 @@ from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.probabilities.distances import DISTANCES
 from statcv.numeric.arrays import Floats
 from statcv.tables import Table, shown_frame
-from statcv.words import stored_rows
+from statcv.words import stored_texts
 
 
 @dataclass(frozen=True, repr=False)
@@ -147,11 +147,9 @@ class OptimismTable(Mapping[str, OptimismCorrected]):
 def _table(corrected: Sequence[OptimismCorrected]) -> Table:
     """Return one row per metric, with the intervals' methods in the note."""
     names = pd.Index([one.metric for one in corrected], name="metric")
-    table = pd.DataFrame(
-        [(o.apparent, o.optimism, o.value, o.lower, o.upper) for o in corrected],
-        names,
-        ["apparent", "optimism", "corrected", "lower", "upper"],
-    )
+    rows = [(o.apparent, o.optimism, o.value, o.lower, o.upper) for o in corrected]
+    columns = ["apparent", "optimism", "corrected", "lower", "upper"]
+    table = pd.DataFrame(rows, names, columns)
     table["n"] = [one.n_boot - one.n_undefined for one in corrected]
     if not corrected:
         return Table(table, "No metric was corrected for optimism.")
@@ -185,9 +183,7 @@ def _optimisms(
 INTERVALS = ("cross_validated", "abcloc", "location_shifted", "two_stage")
 SHRUNK = 1.25  # weight of the original records in the index of ABCLOC
 TWO_SIDED = 10  # samples from which its two sides have a standard deviation each
-ASSUMES = {
-    row[0]: row[1] for row in stored_rows("statcv.inference.refits", "optimism.txt")
-}
+ASSUMES = stored_texts("statcv.inference.refits", "optimism.txt")
 
 
 def optimism_corrected(
@@ -297,10 +293,8 @@ def optimism_corrected(
     warn_of_refits(resampling.failed, fits)
     none: list[Estimate | None] = [None] * len(metrics)
     around = cross_validated or none
-    return [
-        _finish(*one, interval, level)
-        for one in zip(metrics, apparent, found, again, around, strict=True)
-    ]
+    each = zip(metrics, apparent, found, again, around, strict=True)
+    return [_finish(*one, interval, level) for one in each]
 
 
 def _again(
@@ -358,22 +352,10 @@ def _finish(
             spread = (found.own - again)[found.known & np.isfinite(again)]
         made = _percentiles(apparent, spread, interval, level)
     least, most = metric.bounds
-    return OptimismCorrected(
-        metric=metric.name,
-        label=metric.label,
-        apparent=apparent,
-        optimism=optimism,
-        value=value,
-        lower=max(made.lower, least),
-        upper=min(made.upper, most),
-        se=made.se,
-        level=level,
-        method=made.method,
-        assumes=made.assumes,
-        n_boot=n_boot,
-        n_undefined=undefined,
-        optimism_se=error,
-    )
+    limits = max(made.lower, least), min(made.upper, most), made.se, level
+    numbers, said = (apparent, optimism, value, *limits), (made.method, made.assumes)
+    named = metric.name, metric.label
+    return OptimismCorrected(*named, *numbers, *said, n_boot, undefined, error)
 
 
 def _warn_of_disagreement(metric: Metric, value: float, around: Estimate) -> None:
@@ -437,9 +419,8 @@ def abcloc(value: float, found: ResampledValues, level: float) -> Interval:
             for side in (away[away >= 0], away[away <= 0])
         )
     z = normal_quantile(level)
-    return Interval(
-        value - z * top, value + z * bottom, se, "ABCLOC bootstrap", ASSUMES["abcloc"]
-    )
+    limits, said = (value - z * top, value + z * bottom), ASSUMES["abcloc"]
+    return Interval(*limits, se, "ABCLOC bootstrap", said)
 
 
 def _percentiles(

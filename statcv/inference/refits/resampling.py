@@ -106,10 +106,9 @@ class Resampling:
             The generator of each sample, which next draws its samples.
         """
         seed = self.study.seed
-        generators = [
-            np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(RESAMPLE, b)))
-            for b in numbers
-        ]
+        keys = ((RESAMPLE, number) for number in numbers)
+        seeds = (np.random.SeedSequence(seed, spawn_key=key) for key in keys)
+        generators = list(map(np.random.default_rng, seeds))
         units = np.arange(len(self.first))
         drawn = [self.draw(units, rng, 1) for rng in generators]
         return np.concatenate(drawn), generators
@@ -280,13 +279,9 @@ class Resampling:
     def of_all(self) -> tuple[Fit, Floats]:
         """The fit to all records, and its predictions of them."""
         setup, strata = self.setup, self.setup.plan.strata
-        fit = fit_all(
-            setup.design,
-            setup.model,
-            seed=setup.seed,
-            weights=setup.weights,
-            strata=None if strata is None else strata.codes,
-        )
+        given: dict[str, Any] = {"seed": setup.seed, "weights": setup.weights}
+        given["strata"] = None if strata is None else strata.codes
+        fit = fit_all(setup.design, setup.model, **given)
         return fit, np.asarray(fit.predict(setup.design.matrix), dtype=float)
 
     def apparent(self) -> list[float]:

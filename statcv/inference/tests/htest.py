@@ -80,10 +80,8 @@ class HTest:
             lines.append(f"  {self._numbers()}")
             lines.append(f"  alternative: {self.label} is {self._side()}")
             if not math.isnan(self.lower):
-                lines.append(
-                    f"  {percent(self.level)} interval: {self.lower:.4f} to "
-                    f"{self.upper:.4f}"
-                )
+                limits = f"{self.lower:.4f} to {self.upper:.4f}"
+                lines.append(f"  {percent(self.level)} interval: {limits}")
             lines.append(f"  estimate: {self.estimate:.4f}")
         texts = [self.assumes, *self.notes]
         if self.reason and not math.isnan(self.p_value):
@@ -106,14 +104,9 @@ class HTest:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers by name, as one row of a table."""
-        names = ("estimate", "null", "statistic", "df", "p_value", "lower", "upper")
-        return {
-            "method": self.method,
-            "label": self.label,
-            "alternative": self.alternative,
-            **{name: getattr(self, name) for name in names},
-            "reason": self.reason,
-        }
+        said = ("method", "label", "alternative")
+        numbers = ("estimate", "null", "statistic", "df", "p_value", "lower", "upper")
+        return {name: getattr(self, name) for name in (*said, *numbers, "reason")}
 
 
 def check_alternative(alternative: str) -> None:

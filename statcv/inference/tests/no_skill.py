@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level
 from statcv.errors import ArgumentTypeError, FoldWarning, warn
+from statcv.inference.assumptions import ASSUMED
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.intervals.interval import SCALES
 from statcv.inference.tests.htest import HTest, check_alternative
@@ -18,11 +19,7 @@ from statcv.metrics.areas.placements import p_at_end, ratio, symmetric_limits, t
 from statcv.numeric.arrays import Floats
 from statcv.words import plural, stated
 
-EXACT = (
-    "valid if the records (or the clusters that a stratifier identifies) are "
-    "exchangeable under the null hypothesis; its size is then at most the nominal "
-    "level, for any scheme and model"
-)
+EXACT = ASSUMED["permutation"]
 FEW_FITS = "treats the values of the folds as independent, which they are not"
 
 
@@ -77,29 +74,22 @@ def permutation_test(
     notes = []
     if len(known):
         sd = float(known.std(ddof=1)) if len(known) > 1 else np.nan
-        notes.append(
-            f"under {plural(len(known), 'permuted outcome')} the mean is "
-            f"{centre:.3f} and the standard deviation {sd:.3f}"
-        )
+        under, mean = f"under {plural(len(known), 'permuted outcome')}", f"{centre:.3f}"
+        notes.append(f"{under} the mean is {mean} and the standard deviation {sd:.3f}")
     if len(known) < len(every):
         lost = len(every) - len(known)
         notes.append(f"{plural(lost, 'permutation')} gave no value")
-    return HTest(
-        method="Permutation of the outcome, with refits",
-        about=about,
-        label=_named(estimate),
-        estimate=estimate.value,
-        null=centre,
-        alternative=alternative,
-        statistic=estimate.value,
-        statistic_name=estimate.label,
-        p_value=p,
-        assumes="" if np.isnan(p) else EXACT,
-        level=estimate.level,
-        notes=tuple(notes),
-        reason=reason,
-        replicates=every,
-    )
+    found: dict[str, Any] = {"statistic": estimate.value, "null": centre, "p_value": p}
+    found |= {"statistic_name": estimate.label, "alternative": alternative}
+    found |= {"method": "Permutation of the outcome, with refits", "about": about}
+    found |= {"assumes": "" if np.isnan(p) else EXACT, "notes": tuple(notes)}
+    return _tested(estimate, reason=reason, replicates=every, **found)
+
+
+def _tested(estimate: Estimate, **found: Any) -> HTest:
+    """Return the test of an estimate, with what was found by the names of `HTest`."""
+    label, value = stated(estimate.label, estimate.how), estimate.value
+    return HTest(label=label, estimate=value, level=estimate.level, **found)
 
 
 def permutation_p(value: float, permuted: Floats, alternative: str) -> float:
@@ -168,23 +158,11 @@ def wald_test(
             p = tail(statistic, df, alternative)
         if np.isinf(statistic):
             reason = "the standard error is 0, so that the p-value is not evidence"
-    return HTest(
-        method=method,
-        about=about,
-        label=_named(estimate),
-        estimate=estimate.value,
-        null=null,
-        alternative=alternative,
-        statistic=statistic,
-        statistic_name=name,
-        df=df,
-        p_value=p,
-        assumes=estimate.assumes if not reason else "",
-        lower=estimate.lower,
-        upper=estimate.upper,
-        level=estimate.level,
-        reason=reason,
-    )
+    found: dict[str, Any] = {"statistic": statistic, "statistic_name": name, "df": df}
+    found |= {"null": null, "alternative": alternative, "p_value": p, "reason": reason}
+    found |= {"lower": estimate.lower, "upper": estimate.upper, "method": method}
+    assumes = estimate.assumes if not reason else ""
+    return _tested(estimate, about=about, assumes=assumes, **found)
 
 
 def plain_t_test(
@@ -214,16 +192,9 @@ def plain_t_test(
         f"overlap{f'; {measured}' if measured else ''}. Use method='permutation'.",
         FoldWarning,
     )
-    return mean_test(
-        values,
-        null,
-        alternative,
-        level,
-        method="Plain t test over folds, uncorrected",
-        label=f"mean {metric.label} of the folds",
-        assumes=FEW_FITS,
-        about=about,
-    )
+    said = {"label": f"mean {metric.label} of the folds", "about": about}
+    said |= {"method": "Plain t test over folds, uncorrected", "assumes": FEW_FITS}
+    return mean_test(values, null, alternative, level, **said)
 
 
 def mean_test(
@@ -249,22 +220,11 @@ def mean_test(
         lower, upper = symmetric_limits(mean, se, level, df=df)
         if se == 0:
             reason = "all values are equal, so that no variation can be estimated"
-    return HTest(
-        **said,
-        estimate=mean,
-        null=null,
-        alternative=alternative,
-        statistic=statistic,
-        statistic_name="t",
-        df=df,
-        p_value=p,
-        lower=lower,
-        upper=upper,
-        level=level,
-        notes=(f"the mean excludes {plural(lost, 'missing value')}",) if lost else (),
-        reason=reason,
-        replicates=values,
-    )
+    found: dict[str, Any] = {**said, "statistic": statistic, "df": df}
+    found |= {"null": null, "alternative": alternative, "p_value": p, "reason": reason}
+    found |= {"estimate": mean, "lower": lower, "upper": upper, "level": level}
+    notes = (f"the mean excludes {plural(lost, 'missing value')}",) if lost else ()
+    return HTest(**found, statistic_name="t", notes=notes, replicates=values)
 
 
 def _why_not_at(null: float, scale: str) -> str:
@@ -277,10 +237,6 @@ def _why_not_at(null: float, scale: str) -> str:
     if scale == "log" and not null > 0:
         return f"the logarithm of the null value {null:g} is undefined"
     return ""
-
-
-def _named(estimate: Estimate) -> str:
-    return stated(estimate.label, estimate.how)
 
 
 # ---- independent replicates, such as the data sets of a simulation ----
@@ -328,16 +284,10 @@ def t_test(
     check_alternative(alternative)
     check_level(level)
     numbers = _numbers(values)
-    return mean_test(
-        numbers,
-        null,
-        alternative,
-        level,
-        method="t test over independent replicates",
-        label="mean",
-        assumes="replicates are independent of each other",
-        about=plural(len(numbers), "replicate"),
-    )
+    said = {"method": "t test over independent replicates", "label": "mean"}
+    said["assumes"] = "replicates are independent of each other"
+    said["about"] = plural(len(numbers), "replicate")
+    return mean_test(numbers, null, alternative, level, **said)
 
 
 def _numbers(values: Any) -> Floats:

@@ -193,19 +193,10 @@ def make_null_bias(
     se = float(off[known].std(ddof=1) / math.sqrt(count)) if count > 1 else math.nan
     if se < 1e-14:  # all the same except for rounding
         se = 0.0
-    return NullBias(
-        metric=metric.name,
-        label=metric.label,
-        how=how,
-        about=about,
-        mean=float(values[known].mean()) if count else math.nan,
-        no_skill=float(reference[known].mean()) if count else math.nan,
-        bias=float(off[known].mean()) if count else math.nan,
-        se=se,
-        n_permutations=len(values),
-        n_undefined=len(values) - count,
-        seed=seed,
-        n_distinct=n_distinct,
-        in_order=metric.in_random_order is not None,
-        among=among,
+    mean, expected, bias = (
+        float(one[known].mean()) if count else math.nan
+        for one in (values, reference, off)
     )
+    lost, in_order = len(values) - count, metric.in_random_order is not None
+    stated = metric.name, metric.label, how, about, mean, expected, bias, se
+    return NullBias(*stated, len(values), lost, seed, n_distinct, in_order, among)

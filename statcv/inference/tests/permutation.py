@@ -303,9 +303,8 @@ def _permuted(
     predictions = len(plan.fits.tests_by_fit.values)
     size = max(1, min(WORK // cost, PREDICTIONS // max(predictions, 1)))
     for some in engine.cut(len(numbers), size):
-        places = np.stack(
-            [permuted_places(plan.n, clusters, seed, numbers[b], strata) for b in some]
-        )
+        given = plan.n, clusters, seed
+        places = np.stack([permuted_places(*given, numbers[b], strata) for b in some])
         permutations = engine.OutcomePermutations(places, made_for_outcome(plan))
         outcomes, trains = np.tile(y, (len(some), 1)), np.ones(len(some), dtype=bool)
         if not permutations.with_plan:
@@ -353,10 +352,8 @@ def _exchanged(
 def _with_folds(plan: FoldPlan, fold: NDArray[np.int32]) -> FoldPlan:
     """Return a plain partition with other folds, shape (repeats, n)."""
     first = plan.fits.first_split
-    parts = [
-        Ragged.grouped(own.astype(np.intp), int(stop - start))
-        for own, start, stop in zip(fold, first[:-1], first[1:], strict=True)
-    ]
+    each = zip(fold.astype(np.intp), np.diff(first).tolist(), strict=True)
+    parts = [Ragged.grouped(own, folds) for own, folds in each]
     return replace(plan, tests=Ragged.joined(parts))
 
 

@@ -137,26 +137,15 @@ def signed_rank(
     one, other = np.triu_indices(len(given))
     walsh = np.sort((given[one] + given[other]) / 2)
     lower, upper, short = _interval(walsh, len(values), level)
-    return SignedRank(
-        statistic=statistic,
-        p_value=p,
-        alternative=alternative,
-        median=float(np.median(walsh)),
-        lower=lower,
-        upper=upper,
-        level=level,
-        n=len(values),
-        n_zero=n_zero,
-        exact=exact,
-        reason="every difference is 0" if n_zero == len(values) else short,
-    )
+    limits, n = (lower, upper, level), len(values)
+    tested = statistic, p, alternative, float(np.median(walsh))
+    reason = "every difference is 0" if n_zero == n else short
+    return SignedRank(*tested, *limits, n, n_zero, exact, reason)
 
 
 def _nothing(alternative: str, level: float, n: int, reason: str) -> SignedRank:
     nan = float("nan")
-    return SignedRank(
-        nan, nan, alternative, nan, nan, nan, level, n, 0, exact=True, reason=reason
-    )
+    return SignedRank(nan, nan, alternative, nan, nan, nan, level, n, 0, True, reason)
 
 
 def _null(doubled: Numbers) -> Floats:

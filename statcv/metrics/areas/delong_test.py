@@ -140,10 +140,8 @@ def delong_test(
     else:
         positive_b, second = inputs.binary_scores(y if y_b is None else y_b, b)
         of_b = clusters if clusters_b is None else clusters_b
-        samples = (
-            areas.placements(positive, first[None, :], clusters, tie_tol),
-            areas.placements(positive_b, second[None, :], of_b, tie_tol),
-        )
+        sides = (positive, first[None], clusters), (positive_b, second[None], of_b)
+        samples = [areas.placements(*side, tie_tol) for side in sides]
         area_a, area_b = (sample.areas[0] for sample in samples)
         estimate = area_a - area_b
         se, df = _welch(*samples)
@@ -161,10 +159,7 @@ def delong_test(
     return DeLongTest(*shown, p, lower, upper, level, reason, float(df))
 
 
-SAME_EVERYWHERE = (
-    "the difference is the same for every record, so its estimated variance is 0 and "
-    "the statistic is infinite: the p-value of 0 overstates the evidence"
-)
+SAME_EVERYWHERE = inputs.REMARKS["same_everywhere"]
 
 
 def warn_degenerate(what: str) -> None:
@@ -291,13 +286,10 @@ def delong_contrast(
     estimate, covariance = contrasts.areas, contrasts.covariance
     reason = placed.reason
     if reason:
-        return DeLongContrast(
-            estimate, covariance, math.nan, len(weights), math.nan, reason
-        )
-    size = np.abs(weights)
-    statistic, df = _wald(
-        estimate, covariance, size.sum(axis=1), size @ placed.standard_errors
-    )
+        tested = math.nan, len(weights), math.nan
+        return DeLongContrast(estimate, covariance, *tested, reason)
+    unit, spread = np.abs(weights).sum(axis=1), np.abs(weights) @ placed.standard_errors
+    statistic, df = _wald(estimate, covariance, unit, spread)
     if np.isinf(statistic):
         reason = SAME_EVERYWHERE
         warn_degenerate("the areas differ")
@@ -316,10 +308,8 @@ def _contrast(contrast: ArrayLike | None, m: int) -> Floats:
         return np.eye(m - 1, m) - np.eye(m - 1, m, 1)
     weights = np.atleast_2d(inputs.real_array(contrast, "contrast").astype(np.float64))
     if weights.ndim != 2 or weights.shape[1] != m or not len(weights):
-        raise MetricError(
-            f"contrast has shape {weights.shape}; it must be ({m},) or (k, {m}), with "
-            "one weight for each row of scores."
-        )
+        right = f"({m},) or (k, {m}), with one weight for each row of scores"
+        raise inputs.wrong_shape("contrast", weights, right)
     size = np.abs(weights).sum(axis=1)
     odd = ~(np.isfinite(size) & (size > 0))
     odd[~odd] = np.abs(weights[~odd].sum(axis=1)) > 1e-9 * size[~odd]

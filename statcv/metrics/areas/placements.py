@@ -141,17 +141,10 @@ def delong(
         lower, upper = limits_at_end(auc, pairs, level)
         unit = "record" if clusters is None else "cluster"
         constant = (_AT_END if pairs >= FEWEST else _ONE_PAIR).format(pairs, unit)
-    return DeLong(
-        auc,
-        se,
-        lower,
-        upper,
-        level,
-        int(positive.sum()),
-        int((~positive).sum()),
-        placed.reason or (constant if se == 0 else ""),
-        None if clusters is None else placed.units,
-    )
+    counts = int(positive.sum()), int((~positive).sum())
+    reason = placed.reason or (constant if se == 0 else "")
+    units = None if clusters is None else placed.units
+    return DeLong(auc, se, lower, upper, level, *counts, reason, units)
 
 
 def delong_covariance(
@@ -205,18 +198,9 @@ def delong_covariance(
     return placed.areas, placed.covariance
 
 
-_CONSTANT = (
-    "the placement values do not vary{}, so the standard error is 0 and the interval "
-    "is a point: neither measures uncertainty"
-)
-_AT_END = (
-    "all pairs are ranked alike, so the standard error is 0; the interval is the exact "
-    "bound on {} pairs that share no {}"
-)
-_ONE_PAIR = (
-    "all pairs are ranked alike, so the standard error is 0; the number of pairs that "
-    "share no {1} is {0}, too few for an interval"
-)
+_CONSTANT = inputs.REMARKS["constant"]
+_AT_END = inputs.REMARKS["at_end"]
+_ONE_PAIR = inputs.REMARKS["one_pair"]
 
 
 LARGEST_LOG = 700.0  # a number whose exponential is finite

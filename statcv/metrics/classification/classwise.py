@@ -23,9 +23,7 @@ def outcome_and_prediction(y: ArrayLike, p: ArrayLike) -> tuple[Numbers, NDArray
     """Check and return the class codes, and predictions of shape (n,) or (n, K)."""
     p = inputs.real_array(p, "p")
     if p.ndim not in (1, 2) or (p.ndim == 2 and p.shape[1] < 2):
-        raise MetricError(
-            f"p has shape {p.shape}; it must be (n,), or (n, K) with K at least 2."
-        )
+        raise inputs.wrong_shape("p", p, "(n,), or (n, K) with K at least 2")
     if p.ndim == 2:
         codes = inputs.class_codes(y, p.shape[1])
     else:
@@ -81,9 +79,7 @@ def _cutoff(threshold: ArrayLike, n: int) -> Floats:
     """Return one threshold, or one per record, rounded in the same way as scores."""
     cutoff = round_significant(inputs.real_array(threshold, "threshold"))
     if cutoff.ndim > 1:
-        raise MetricError(
-            f"threshold has shape {cutoff.shape}; it must be one number, or (n,)."
-        )
+        raise inputs.wrong_shape("threshold", cutoff, "one number, or (n,)")
     if cutoff.ndim:
         inputs.same_length(n, cutoff.size, "threshold")
     return cutoff
@@ -244,8 +240,7 @@ def casewise_brier(y: ArrayLike, p: ArrayLike) -> Floats:
     if given.ndim == 1:
         return (given - codes) ** 2
     happened = codes[:, None] == np.arange(given.shape[1])
-    loss: Floats = ((given - happened) ** 2).sum(axis=1)
-    return loss
+    return np.asarray(((given - happened) ** 2).sum(axis=1))
 
 
 def log_loss(y: ArrayLike, p: ArrayLike) -> float:
@@ -314,8 +309,7 @@ def casewise_log_loss(y: ArrayLike, p: ArrayLike) -> Floats:
         given = np.abs((codes != 1) - given)  # that of 1, or of 0
     else:
         given = given[np.arange(codes.size), codes]
-    loss: Floats = -np.log(given)
-    return loss
+    return np.asarray(-np.log(given))
 
 
 def proper_probabilities(p: NDArray[Any]) -> NDArray[Any]:

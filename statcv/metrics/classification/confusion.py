@@ -12,10 +12,7 @@ from numpy.typing import ArrayLike
 from statcv.arguments import check_types
 from statcv.errors import MetricError
 from statcv.metrics import inputs
-from statcv.metrics.classification.classwise import (
-    outcome_and_prediction,
-    predicted_class,
-)
+from statcv.metrics.classification import classwise
 from statcv.numeric.arrays import Floats, Numbers
 
 # With two classes 1 is predicted if `p` is at least the threshold, which may differ
@@ -145,9 +142,9 @@ def _tables(
 
     All counts of a group are NaN if a prediction or threshold is.
     """
-    codes, p = outcome_and_prediction(y, p)
+    codes, p = classwise.outcome_and_prediction(y, p)
     classes = 2 if p.ndim == 1 else p.shape[1]
-    chosen = predicted_class(p, threshold)
+    chosen = classwise.predicted_class(p, threshold)
     known = ~np.isnan(chosen)
     sides = codes[known], chosen[known].astype(np.intp)
     tables = tables_of(group[known], *sides, (groups, classes))

@@ -161,24 +161,11 @@ def net_benefit(
     z = normal_quantile(level)
     with np.errstate(divide="ignore", invalid="ignore"):
         avoided = np.where(odds > 0, 100 * gain[0] / odds, np.nan)
-    return DecisionCurve(
-        cuts,
-        model[0],
-        model[1],
-        model[0] - z * model[1],
-        model[0] + z * model[1],
-        share - (1 - share) * odds,
-        gain[0],
-        gain[1],
-        gain[0] - z * gain[1],
-        gain[0] + z * gain[1],
-        model[0] / (share or np.nan),
-        avoided,
-        share,
-        level,
-        p.size,
-        reason,
-    )
+    # each with its standard error and limits
+    own, over = ((one, se, one - z * se, one + z * se) for one, se in (model, gain))
+    everyone, scaled = share - (1 - share) * odds, model[0] / (share or np.nan)
+    about = share, level, p.size, reason
+    return DecisionCurve(cuts, *own, everyone, *over, scaled, avoided, *about)
 
 
 def net_benefit_at(
@@ -326,9 +313,8 @@ class Treated:
         p, count = round_significant(p), np.ones(n, dtype=np.intp)
         if codes is None:
             passed = np.searchsorted(np.sort(round_significant(cuts)), p, side="right")
-            _, kinds, count = np.unique(
-                2 * passed + positive, return_index=True, return_counts=True
-            )
+            kind = 2 * passed + positive
+            _, kinds, count = np.unique(kind, return_index=True, return_counts=True)
             positive, p = positive[kinds], p[kinds]
         if prevalence is None:
             weights, strata = np.full(p.size, 1 / n), [np.ones(p.size, dtype=bool)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -15,15 +15,12 @@ from statcv.errors import MetricError
 from statcv.metrics import inputs
 from statcv.metrics.areas.placements import shortage
 from statcv.metrics.discrimination.by_value import RankedRecords, precision_on_the_way
-from statcv.metrics.discrimination.curves import sensitivity_at, sweep
+from statcv.metrics.discrimination.curves import check_complete, sensitivity_at, sweep
 from statcv.metrics.discrimination.rounding import round_significant
 from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.tables import Printed
 
-UNMOVED = (
-    "the curve is the same in all bootstrap samples: the band has no width and does "
-    "not measure uncertainty"
-)
+UNMOVED = inputs.REMARKS["unmoved"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -135,9 +132,8 @@ def roc_band(
                 "method='pointwise'."
             )
         return _kolmogorov(positive, values, level, where, tie_tol)
-    return _bootstrap(
-        positive, values, level, where, clusters, n_boot, seed, tie_tol, sensitivity_at
-    )
+    how = level, clusters, n_boot, seed
+    return _of_score(positive, values, where, tie_tol, sensitivity_at, how)
 
 
 def pr_band(
@@ -193,9 +189,8 @@ def pr_band(
     check_level(level, MetricError)
     positive, values = inputs.binary_scores(y, score)
     where = np.linspace(0, 1, 101)[1:] if at is None else shares_at(at)
-    return _bootstrap(
-        positive, values, level, where, clusters, n_boot, seed, tie_tol, _precision
-    )
+    how = level, clusters, n_boot, seed
+    return _of_score(positive, values, where, tie_tol, _precision, how)
 
 
 def _precision(true: Floats, false: Floats, at: Floats) -> Floats:
@@ -208,62 +203,63 @@ def _precision(true: Floats, false: Floats, at: Floats) -> Floats:
     return precision_on_the_way(true, false, into, count)
 
 
-def _bootstrap(
+# the level, the clusters, the number of bootstrap samples, and their seed
+Resampled = tuple[float, ArrayLike | None, int | None, int | np.random.Generator | None]
+
+
+def _of_score(
     positive: Bools,
     score: Floats,
-    level: float,
     at: Floats,
-    clusters: ArrayLike | None,
-    n_boot: int | None,
-    seed: int | np.random.Generator | None,
     tie_tol: float,
     height: Callable[[Floats, Floats, Floats], Floats],
+    how: Resampled,
 ) -> CurveBand:
     """Percentiles of a curve's height over samples of records or of clusters."""
-    draws = number_of_draws(n_boot)
-    unit = inputs.clusters_of(clusters, positive.size)
-    _, true, false = sweep(positive, score, tie_tol)
-    estimate = height(true, false, at)
+    check_complete(score)
     ranked = RankedRecords.of(score, tie_tol=tie_tol)
     order = np.argsort(-round_significant(score, tie_tol), kind="stable")
-    samples = drawn_times(positive, order, unit, draws, resolve_seed(seed))
 
     def of_sample(times: Floats) -> Floats:
         return height(*ranked.falling(times * positive, times * ~positive), at)
 
-    reason = shortage(positive, score[None, :], unit)
-    return band_of_samples(at, estimate, level, samples, of_sample, reason)
+    return band_of_samples(at, of_sample, positive, score[None], order, how)
 
 
 def band_of_samples(
     at: Floats,
-    estimate: Floats,
-    level: float,
-    samples: Iterable[Floats],
     height: Callable[[Floats], Floats],
-    reason: str,
+    positive: Bools,
+    scores: Floats,
+    order: Numbers,
+    how: Resampled,
     unmoved: str = UNMOVED,
 ) -> CurveBand:
-    """Return percentiles of a curve over bootstrap samples, unless there is a reason.
+    """Return percentiles of a curve over bootstrap samples, where it can vary.
 
     Parameters
     ----------
-    at, estimate : numpy.ndarray, shape (points,)
-        Where the curve is evaluated, and its height there.
-    level : float
-        Confidence level.
-    samples : iterable of numpy.ndarray, shape (n,)
-        How often each record is drawn in each sample.
+    at : numpy.ndarray, shape (points,)
+        Where the curve is evaluated.
     height : callable
-        The height of the curve of a sample.
-    reason : str
-        Why there is no band; empty if there is one.
+        The height of the curve there, as a function of how often each record is drawn.
+    positive : numpy.ndarray of bool, shape (n,)
+    scores : numpy.ndarray, shape (m, n)
+        The scores that the curve compares.
+    order : numpy.ndarray of int, shape (n,)
+        The order in which the records are drawn.
+    how : tuple
+        Level, clusters, number of bootstrap samples and seed; see `roc_band`.
     unmoved : str
-        What is said if the curve is the same in all samples.
+        The remark if no sample moves the curve.
     """
-    if reason:
-        lower = upper = np.full(at.size, np.nan)
-    else:
+    level, clusters, n_boot, seed = how
+    draws, start = number_of_draws(n_boot), resolve_seed(seed)
+    unit = inputs.clusters_of(clusters, positive.size)
+    estimate, reason = height(np.ones(positive.size)), shortage(positive, scores, unit)
+    lower = upper = np.full(at.size, np.nan)
+    if not reason:
+        samples = drawn_times(positive, order, unit, draws, start)
         heights = np.stack([height(times) for times in samples])
         ends = [(1 - level) / 2, (1 + level) / 2]
         lower, upper = np.quantile(heights, ends, axis=0)
@@ -376,7 +372,6 @@ def roc_difference(
     [0.25, 0.0, 0.0]
     """
     check_level(level, MetricError)
-    draws = number_of_draws(n_boot)
     positive, first = inputs.binary_scores(y, a)
     _, second = inputs.binary_scores(y, b)
     curves = [sweep(positive, score, tie_tol)[1:] for score in (first, second)]
@@ -385,19 +380,16 @@ def roc_difference(
         missing = np.full(where.size, np.nan)
         reason = f"no {'negative' if positive.any() else 'positive'} record"
         return CurveBand(where, missing, missing, missing, level, "pointwise", reason)
-    estimate = _difference(curves[0], curves[1], where)
-    own = inputs.clusters_of(clusters, positive.size)
-    reason = shortage(positive, np.stack([first, second]), own)
     order = np.lexsort((positive, second, first))
     ranked = [RankedRecords.of(x, tie_tol=tie_tol) for x in (first, second)]
-    samples = drawn_times(positive, order, own, draws, resolve_seed(seed))
 
     def of_sample(times: Floats) -> Floats:
         sides = times * positive, times * ~positive
         one, other = (by_score.falling(*sides) for by_score in ranked)
-        return _difference(one, other, where)
+        return sensitivity_at(*one, where) - sensitivity_at(*other, where)
 
-    return band_of_samples(where, estimate, level, samples, of_sample, reason, _SAME)
+    both, how = np.stack([first, second]), (level, clusters, n_boot, seed)
+    return band_of_samples(where, of_sample, positive, both, order, how, _SAME)
 
 
 def _grid(at: ArrayLike | None, *false: Floats) -> Floats:
@@ -408,12 +400,6 @@ def _grid(at: ArrayLike | None, *false: Floats) -> Floats:
         return np.linspace(0, 1, _MOST_STEPS + 1)
     steps = np.unique(np.concatenate(false)) / most
     return np.sort(np.concatenate([steps, steps[1:] - 1e-4 / most]))
-
-
-def _difference(
-    first: tuple[Floats, Floats], second: tuple[Floats, Floats], at: Floats
-) -> Floats:
-    return sensitivity_at(*first, at) - sensitivity_at(*second, at)
 
 
 # ---- bootstrap samples of scored records, as counts for curves ----

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from statcv.errors import MetricError
 from statcv.metrics import inputs
 from statcv.metrics.discrimination.rounding import TIE_TOL, begins_value
 from statcv.numeric.arrays import Bools, Floats, Numbers
@@ -53,10 +52,9 @@ class CountsByValue:
     @property
     def totals(self) -> tuple[Floats, Floats]:
         """The positive and the other records of each group."""
-        return (
-            sums_between(self.ones, self.bounds),
-            sums_between(self.zeros, self.bounds),
-        )
+        sides = (self.ones, self.zeros)
+        ones, zeros = (sums_between(side, self.bounds) for side in sides)
+        return ones, zeros
 
     def roc_areas(self) -> Floats:
         """Return the area under the ROC curve of each group, NaN without two classes.
@@ -73,14 +71,11 @@ class CountsByValue:
     def pr_areas(self, method: str) -> Floats:
         """Return the area under the precision-recall curve, NaN without positives."""
         if method == "interpolated":
-            return np.array(
-                [self._interpolated(*ends) for ends in pairwise(self.bounds)]
-            )
-        ones, zeros = self.totals
-        above = np.repeat(ones, np.diff(self.bounds)) - self._through(self.ones, ones)
-        false = np.repeat(zeros, np.diff(self.bounds)) - self._through(
-            self.zeros, zeros
-        )
+            ends = pairwise(self.bounds)
+            return np.array([self._interpolated(*both) for both in ends])
+        (ones, zeros), values = self.totals, np.diff(self.bounds)
+        above = np.repeat(ones, values) - self._through(self.ones, ones)
+        false = np.repeat(zeros, values) - self._through(self.zeros, zeros)
         true = above + self.ones
         height = true / (true + false + self.zeros)
         if method == "trapezoid":  # with the precision at the next larger value
@@ -208,10 +203,8 @@ def areas_of_scores(
     if one:
         inputs.same_length(n, rows.size, "score")
     elif rows.ndim != 2 or rows.shape[1] != n:
-        raise MetricError(
-            f"score has shape {rows.shape}; it must be ({n},), or (m, {n}) for m "
-            "scores of the same records."
-        )
+        right = f"({n},), or (m, {n}) for m scores of the same records"
+        raise inputs.wrong_shape("score", rows, right)
     rows = np.atleast_2d(rows)
     areas, step = np.empty(len(rows)), max(1, _AT_ONCE // max(1, n))
     for begin in range(0, len(rows), step):
@@ -284,9 +277,8 @@ def placement_counts(
     above = np.repeat(ones, np.diff(by.bounds)) - by._through(by.ones, ones)
     above += by.ones / 2
     counts = np.empty(len(score))
-    counts[ranked.order] = np.where(
-        hits, ranked.repeated(below), ranked.repeated(above)
-    )
+    below, above = ranked.repeated(below), ranked.repeated(above)
+    counts[ranked.order] = np.where(hits, below, above)
     return counts, float(by.ones @ by.zeros)
 
 
@@ -303,5 +295,4 @@ def precision_on_the_way(
     pace = (false[into] - false[before]) / (true[into] - true[before])
     beside = false[before] + (count - true[before]) * pace
     start = count + beside == 0  # the limit at 0: the precision is constant
-    precision: Floats = (count + start) / (count + beside + start * (1 + pace))
-    return precision
+    return np.asarray((count + start) / (count + beside + start * (1 + pace)))

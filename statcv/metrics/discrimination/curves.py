@@ -12,13 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError
-from statcv.metrics.discrimination import by_value
+from statcv.metrics.discrimination import by_value, rounding
 from statcv.metrics.discrimination.by_value import RankedRecords
-from statcv.metrics.discrimination.rounding import (
-    TIE_TOL,
-    begins_value,
-    round_significant,
-)
 from statcv.metrics.inputs import binary_scores, one_of
 from statcv.numeric.arrays import Bools, Floats
 from statcv.tables import Printed
@@ -182,15 +177,20 @@ def sweep(
     positive: Bools, score: Floats, tie_tol: float
 ) -> tuple[Floats, Floats, Floats]:
     """Return thresholds in descending order, with true and false positives at each."""
+    check_complete(score)
+    ranked = RankedRecords.of(score, tie_tol=tie_tol)
+    distinct = rounding.round_significant(score[ranked.order][ranked.begins], tie_tol)
+    thresholds = np.append(np.inf, distinct[::-1])
+    return thresholds, *ranked.falling(positive, ~positive)
+
+
+def check_complete(score: Floats) -> None:
+    """Check that no score is missing, as a curve needs all of them."""
     missing = int(np.isnan(score).sum())
     if missing:
         raise MetricError(
             f"{missing} of {score.size} scores are NaN; a curve needs all scores."
         )
-    ranked = RankedRecords.of(score, tie_tol=tie_tol)
-    distinct = round_significant(score[ranked.order][ranked.begins], tie_tol)
-    thresholds = np.append(np.inf, distinct[::-1])
-    return thresholds, *ranked.falling(positive, ~positive)
 
 
 def _share(count: Floats, total: float) -> Floats:
@@ -392,7 +392,9 @@ def auprc_by_group(
         areas[counts.totals[1] == 0] = np.nan
         return areas
 
-    return by_value.areas_of_groups(positive, values, own, groups, TIE_TOL, area)
+    return by_value.areas_of_groups(
+        positive, values, own, groups, rounding.TIE_TOL, area
+    )
 
 
 def auprc_of_counts(
@@ -480,7 +482,7 @@ def auprc_in_random_order(
     if ones == 0 or np.isnan(values).any():
         return float("nan")
     rising = np.argsort(values)
-    starts = np.flatnonzero(begins_value(values[rising], tie_tol))
+    starts = np.flatnonzero(rounding.begins_value(values[rising], tie_tol))
     tied = np.diff(starts, append=n)[::-1]  # records with each score, highest first
     above = np.cumsum(tied)  # including the tie itself
     share: Floats = tied / n

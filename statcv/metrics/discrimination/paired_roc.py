@@ -14,11 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from statcv.arguments import check_level, resolve_seed
+from statcv.arguments import check_level
 from statcv.errors import MetricError
-from statcv.metrics.areas.placements import shortage
 from statcv.metrics.discrimination import bands
-from statcv.metrics.inputs import cluster_codes, vector
+from statcv.metrics.inputs import vector
 from statcv.numeric.arrays import Floats, Numbers
 from statcv.tables import Printed
 
@@ -155,29 +154,24 @@ def paired_roc_band(
     ([0.4], [0.7], [1.0])
     """
     check_level(level, MetricError)
-    draws = bands.number_of_draws(n_boot)
     where = np.linspace(0, 1, 101) if at is None else bands.shares_at(at)
     placed = _PairTables.of(positive, negative, won)
     n_positive, n_negative = placed.pairs.shape
-    ones = np.ones(n_positive), np.ones(n_negative)
-    estimate = _height(where, *placed.values(*ones))
     of_class = np.repeat([True, False], [n_positive, n_negative])
-    unit = np.arange(of_class.size)
+    labels = None
     if clusters is not None:
         where_from = np.concatenate(placed.records)
         labels = np.asarray(clusters)
         if labels.ndim != 1 or labels.size <= where_from.max(initial=-1):
             raise MetricError("clusters must have one value for each record.")
         labels = labels[where_from]
-        unit = cluster_codes(labels, of_class.size)
-    reason = shortage(of_class, np.zeros((1, of_class.size)), unit)
-    order = np.arange(of_class.size)
-    samples = bands.drawn_times(of_class, order, unit, draws, resolve_seed(seed))
 
     def of_sample(times: Floats) -> Floats:
         return _height(where, *placed.values(times[:n_positive], times[n_positive:]))
 
-    return bands.band_of_samples(where, estimate, level, samples, of_sample, reason)
+    order, alike = np.arange(of_class.size), np.zeros((1, of_class.size))
+    how = level, labels, n_boot, seed
+    return bands.band_of_samples(where, of_sample, of_class, alike, order, how)
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,17 +210,14 @@ class _PairTables:
             raise MetricError(f"won must hold 0, 0.5 or 1, not {odd[0]:g}.")
         (rows, i), (columns, j) = (np.unique(s, return_inverse=True) for s in sides)
         cell, size = i * len(columns) + j, len(rows) * len(columns)
-        tables = (
-            np.bincount(cell, values, size).reshape(len(rows), len(columns))
-            for values in (None, outcome == 0, outcome == 0.5)
-        )
+        kinds, shape = (None, outcome == 0, outcome == 0.5), (len(rows), len(columns))
+        tables = (np.bincount(cell, one, size).reshape(shape) for one in kinds)
         return cls((rows, columns), *(table.astype(float) for table in tables))
 
     def values(self, of_rows: Floats, of_columns: Floats) -> tuple[Floats, ...]:
         """Return where the step of each row begins and ends, and its weight."""
-        met, lost, tied = (
-            table @ of_columns for table in (self.pairs, self.lost, self.tied)
-        )
+        tables = (self.pairs, self.lost, self.tied)
+        met, lost, tied = (table @ of_columns for table in tables)
         there = (met > 0) & (of_rows > 0)
         met, lost, tied = met[there], lost[there], tied[there]
         return lost / met, (lost + tied) / met, of_rows[there] * met

@@ -179,9 +179,7 @@ def auroc_by_weight(
     positive, rows = inputs.binary_outcome(y), inputs.real_array(score, "score")
     tables = inputs.real_array(weights, "weights")
     if rows.ndim != 2 or rows.shape[1] != positive.size:
-        raise MetricError(
-            f"score has shape {rows.shape}; it must be (m, {positive.size})."
-        )
+        raise inputs.wrong_shape("score", rows, f"(m, {positive.size})")
     if tables.ndim not in (2, 3) or tables.shape[-2:] != rows.shape:
         raise MetricError(
             f"weights have shape {tables.shape}; it must be that of score, "
@@ -297,9 +295,8 @@ def auroc_ovr(
     codes, scores = _codes_and_scores(y, p)
     classes = range(scores.shape[1])
     size = np.bincount(codes, minlength=len(classes))
-    areas: Floats = np.array(
-        [auroc(codes == k, scores[:, k], tie_tol=tie_tol) for k in classes]
-    )
+    each = [auroc(codes == k, scores[:, k], tie_tol=tie_tol) for k in classes]
+    areas: Floats = np.array(each)
     if average is None:
         return areas
     if average == "macro" or not size.any():
@@ -358,10 +355,8 @@ def auroc_hand_till(y: ArrayLike, p: ArrayLike, *, tie_tol: float = 1e-12) -> fl
 def _codes_and_scores(y: ArrayLike, p: ArrayLike) -> tuple[Numbers, Floats]:
     scores = inputs.real_array(p, "p").astype(np.float64, copy=False)
     if scores.ndim != 2 or scores.shape[1] < 2:
-        raise MetricError(
-            f"p has shape {scores.shape}; it must be (n, K), with one column for each "
-            "of 2 or more classes."
-        )
+        right = "(n, K), with one column for each of 2 or more classes"
+        raise inputs.wrong_shape("p", scores, right)
     codes = inputs.class_codes(y, scores.shape[1])
     inputs.same_length(codes.size, len(scores), "p")
     return codes, scores

@@ -162,10 +162,7 @@ def _shifted(values: Floats, places: Numbers) -> Floats:
     near = np.clip(places, -300, 300)
     far = places - near
     with np.errstate(over="ignore", under="ignore"):
-        for part in (
-            near,
-            far,
-        ):  # each power is correctly rounded, and exact if it is 1
+        for part in (near, far):  # correctly rounded, and exact where the power is 1
             up, down = _POWERS[np.maximum(part, 0)], _POWERS[np.maximum(-part, 0)]
             values = values * up / down
     return values

@@ -15,7 +15,7 @@ from statcv.metrics.classification.confusion import tables_of
 from statcv.metrics.discrimination.by_value import RankedRecords, placement_counts
 from statcv.metrics.discrimination.ranking import concordance_counts
 from statcv.metrics.influence import weighted
-from statcv.metrics.influence.derivative import Derivative, Derive, Placements
+from statcv.metrics.influence.weighted import Derivative, Derive, Placements
 from statcv.metrics.probabilities.distances import DISTANCES
 from statcv.metrics.probabilities.recalibration import recalibration
 from statcv.numeric.arrays import Bools, Floats
@@ -325,15 +325,11 @@ def influence_on_mean(
     casewise: Callable[..., Floats], root: bool = False
 ) -> dict[str, Any]:
     """Return those of the mean of a function of single records, or of its root."""
-    return {
-        "derive": DerivativeOfMean(casewise, root),
-        "weighted": weighted.WeightedMean(casewise, root),
-    }
+    form = weighted.WeightedMean(casewise, root)
+    return {"derive": DerivativeOfMean(casewise, root), "weighted": form}
 
 
 def influence_on_table(of_table: Callable[[Floats], float]) -> dict[str, Any]:
     """Return those of a function of the table of observed and predicted classes."""
-    return {
-        "derive": DerivativeOfTable(of_table),
-        "weighted": weighted.WeightedTable(of_table),
-    }
+    form = weighted.WeightedTable(of_table)
+    return {"derive": DerivativeOfTable(of_table), "weighted": form}

@@ -128,9 +128,8 @@ def brier_parts(
     n, n_groups = p.size, int(codes.max(initial=-1)) + 1
     if odd := inputs.improper(p):
         nan = float("nan")
-        return BrierParts(
-            nan, nan, nan, nan, nan, nan, n_groups, n, bias_corrected, odd
-        )
+        terms_of_none = nan, nan, nan, nan, nan, nan
+        return BrierParts(*terms_of_none, n_groups, n, bias_corrected, odd)
     size = np.bincount(codes)
     share = np.bincount(codes, positive) / size
     forecast = np.bincount(codes, p) / size
@@ -154,18 +153,9 @@ def brier_parts(
         reliability -= excess
         resolution -= excess - missing
         uncertainty += missing
-    return BrierParts(
-        float(((p - positive) ** 2).mean()),
-        reliability,
-        resolution,
-        uncertainty,
-        within_variance,
-        within_covariance,
-        n_groups,
-        n,
-        bias_corrected,
-        reason,
-    )
+    score = float(((p - positive) ** 2).mean())
+    terms = reliability, resolution, uncertainty, within_variance, within_covariance
+    return BrierParts(score, *terms, n_groups, n, bias_corrected, reason)
 
 
 def brier_skill(y: ArrayLike, p: ArrayLike, baseline: ArrayLike | None = None) -> float:

@@ -417,18 +417,10 @@ def calibration(
     def with_limits(k: int) -> tuple[float, float, float, float]:
         return float(beta[k]), float(se[k]), float(limits[k, 0]), float(limits[k, 1])
 
-    return Calibration(
-        *with_limits(2),
-        *with_limits(0),
-        *with_limits(1),
-        ratio,
-        lower,
-        upper,
-        level,
-        int(positive.sum()),
-        int((~positive).sum()),
-        "; ".join(dict.fromkeys(reason for reason in reasons if reason)),
-    )
+    found = (*with_limits(2), *with_limits(0), *with_limits(1), ratio, lower, upper)
+    counts = int(positive.sum()), int((~positive).sum())
+    reason = "; ".join(dict.fromkeys(filter(None, reasons)))
+    return Calibration(*found, level, *counts, reason)
 
 
 def _observed_expected(

@@ -13,17 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statcv.metrics import inputs
-from statcv.metrics.influence.derivative import Derivative
+from statcv.metrics.influence.weighted import Derivative
+from statcv.metrics.probabilities import smooth as smoothing
 from statcv.metrics.probabilities.recalibration import logit_of
-from statcv.metrics.probabilities.smooth import (
-    SPANS,
-    Smooth,
-    calibration_curve,
-    distances,
-    loess_weights,
-    restricted_cubic,
-    spline_fit,
-)
 from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.numeric.logistic import expit
 
@@ -34,7 +26,7 @@ _NEAR = 0.05  # share of the records on either side that have the distance of a 
 _QUANTILES = {"e50": 0.5, "e90": 0.9}
 
 
-def ici(y: ArrayLike, p: ArrayLike, *, smooth: Smooth = "loess") -> float:
+def ici(y: ArrayLike, p: ArrayLike, *, smooth: smoothing.Smooth = "loess") -> float:
     """Integrated calibration index: mean distance of calibration curve and probability.
 
     Parameters
@@ -71,17 +63,17 @@ def ici(y: ArrayLike, p: ArrayLike, *, smooth: Smooth = "loess") -> float:
     return _distances(y, p, smooth)[0]
 
 
-def e50(y: ArrayLike, p: ArrayLike, *, smooth: Smooth = "loess") -> float:
+def e50(y: ArrayLike, p: ArrayLike, *, smooth: smoothing.Smooth = "loess") -> float:
     """Median distance of calibration curve and probability; see `ici`."""
     return _distances(y, p, smooth)[1]
 
 
-def e90(y: ArrayLike, p: ArrayLike, *, smooth: Smooth = "loess") -> float:
+def e90(y: ArrayLike, p: ArrayLike, *, smooth: smoothing.Smooth = "loess") -> float:
     """90th percentile of the distance of curve and probability; see `ici`."""
     return _distances(y, p, smooth)[2]
 
 
-def emax(y: ArrayLike, p: ArrayLike, *, smooth: Smooth = "loess") -> float:
+def emax(y: ArrayLike, p: ArrayLike, *, smooth: smoothing.Smooth = "loess") -> float:
     """Largest distance of calibration curve and probability; see `ici`.
 
     Above all the few most extreme probabilities determine it, and errors of the curve
@@ -94,18 +86,18 @@ def emax(y: ArrayLike, p: ArrayLike, *, smooth: Smooth = "loess") -> float:
 
 
 def _distances(
-    y: ArrayLike, p: ArrayLike, smooth: Smooth
+    y: ArrayLike, p: ArrayLike, smooth: smoothing.Smooth
 ) -> tuple[float, float, float, float]:
-    inputs.one_of(smooth, get_args(Smooth), "smooth")
+    inputs.one_of(smooth, get_args(smoothing.Smooth), "smooth")
     positive, read = inputs.binary_probabilities(y, p)
     values, own = np.unique(read, return_inverse=True)
     both = positive.any() and not positive.all()
     if smooth != "spline" and len(values) < 3 and both and not inputs.improper(read):
         shares = np.bincount(own, positive) / np.bincount(own)
-        return distances(shares[own], read)
+        return smoothing.distances(shares[own], read)
     if len(read) < _LEAST:
         return np.nan, np.nan, np.nan, np.nan
-    curve = calibration_curve(positive, read, at=(), smooth=smooth)
+    curve = smoothing.calibration_curve(positive, read, at=(), smooth=smooth)
     return curve.ici, curve.e50, curve.e90, curve.emax
 
 
@@ -190,14 +182,15 @@ def curve_parts(
     whole : bool
         Whether each record counts by itself even if there are many.
     """
-    spline = spline_fit(positive, p, None, None) if smooth == "spline" else None
+    spline = (
+        smoothing.spline_fit(positive, p, None, None) if smooth == "spline" else None
+    )
     order = np.argsort(p, kind="stable")
     p, y = p[order], positive[order].astype(np.float64)
     size = 1 if whole else max(1, len(p) // _MANY)
     if size > 1:
-        p, y = (
-            one[: len(p) // size * size].reshape(-1, size).mean(1) for one in (p, y)
-        )
+        whole_groups = slice(len(p) // size * size)
+        p, y = (one[whole_groups].reshape(-1, size).mean(1) for one in (p, y))
     at = np.unique(p)
     if len(at) > _POINTS:
         at = np.unique(np.quantile(p, np.linspace(0, 1, _POINTS)))
@@ -208,7 +201,7 @@ def curve_parts(
             if len(at) < 3:
                 row[p == point] = 1 / (p == point).sum()
                 continue
-            near, own = loess_weights(p, point, SPANS["loess"])
+            near, own = smoothing.loess_weights(p, point, smoothing.SPANS["loess"])
             row[near] = own
         curve = np.clip(weights @ y, 0, 1)
     elif spline.linear is None:
@@ -216,7 +209,8 @@ def curve_parts(
     else:
         curve = expit(spline.at(at)[0])
         # coefficients differ from the true ones by covariance times score
-        drawn, known = (restricted_cubic(logit_of(x), spline.places) for x in (at, p))
+        basis = smoothing.restricted_cubic
+        drawn, known = (basis(logit_of(x), spline.places) for x in (at, p))
         slopes = np.maximum(curve * (1 - curve), 1e-9)
         weights = size * slopes[:, None] * (drawn @ spline.covariance @ known.T)
         averaged = _binomial(curve, at) / slopes
@@ -227,9 +221,8 @@ def curve_parts(
     share = np.divide(p - at[below], gap, out=np.zeros_like(p), where=gap > 0)
     mass = np.bincount(below, 1 - share, len(at)) + np.bincount(above, share, len(at))
     fitted = np.interp(p, at, curve)
-    return CurveParts(
-        at, curve, mass / len(p), weights, fitted, p, y, size, order, averaged
-    )
+    rest = weights, fitted, p, y, size, order, averaged
+    return CurveParts(at, curve, mass / len(p), *rest)
 
 
 def _share_of_each(name: str, distance: Floats, mass: Floats) -> Floats:

@@ -166,20 +166,11 @@ def calibration_curve(
         if out := int((~within).sum()):
             reasons.append(f"{plural(out, 'point')} outside the range of p")
     margin = normal_quantile(level) * se
-    ends = (np.clip(fit.shown(middle + side * margin), 0, 1) for side in (-1, 1))
-    lower, upper = ends
-    return CalibrationCurve(
-        points,
-        np.clip(fit.shown(middle), 0, 1),
-        lower,
-        upper,
-        level,
-        fit.method,
-        np.asarray(expit(fit.places)),
-        *far,
-        p.size,
-        "; ".join(filter(None, reasons)),
-    )
+    heights = (middle, middle - margin, middle + margin)
+    curve, lower, upper = (np.clip(fit.shown(one), 0, 1) for one in heights)
+    places, reason = np.asarray(expit(fit.places)), "; ".join(filter(None, reasons))
+    about = level, fit.method, places
+    return CalibrationCurve(points, curve, lower, upper, *about, *far, p.size, reason)
 
 
 def _points(p: Floats, at: ArrayLike | None) -> Floats:
@@ -316,10 +307,8 @@ def lowess_weights(x: Floats, at: float, span: float) -> tuple[slice, Floats]:
     """
     _, width = _nearest(x, at, span)
     if width == 0:
-        equal = slice(
-            *(int(np.searchsorted(x, at, side)) for side in ("left", "right"))
-        )
-        return equal, np.full(equal.stop - equal.start, 1 / (equal.stop - equal.start))
+        begin, end = (int(np.searchsorted(x, at, side)) for side in ("left", "right"))
+        return slice(begin, end), np.full(end - begin, 1 / (end - begin))
     within, _, weight = _tricube(x, at, width)
     weight = weight / weight.sum()
     centre = float(weight @ x[within])
@@ -389,8 +378,7 @@ def restricted_cubic(x: Floats, knots: Floats) -> Floats:
         first, before, last = knots[0], knots[-2], knots[-1]
 
         def cube(knot: float) -> Floats:
-            above: Floats = np.maximum((x - knot) / (last - first), 0) ** 3
-            return above
+            return np.asarray(np.maximum((x - knot) / (last - first), 0) ** 3)
 
         ends = (cube(before), cube(last))
         for knot in knots[:-2]:

@@ -88,10 +88,8 @@ class RisksBy:
 
     def _falling(self, known: Known) -> list[tuple[Floats, Floats]]:
         """Return the weights of cases and controls from each risk on, for each set."""
-        sides = known.case, known.control
-        return [
-            self._ranked.falling(*(own * some for some in sides)) for own in known.own
-        ]
+        sides, ranked = (known.case, known.control), self._ranked
+        return [ranked.falling(*(own * some for some in sides)) for own in known.own]
 
     def roc(self) -> tuple[Floats, Floats]:
         """Return false and true positive rates, whose area is the AUC at the horizon.
@@ -268,7 +266,6 @@ def risk_by(y: Floats, horizon: float, level: float) -> tuple[float, float, floa
     if horizon > band.at[-1] and band.estimate[-1] > 0:
         return np.nan, np.nan, np.nan
     place = int(np.searchsorted(band.at, horizon, "right")) - 1
-    lower, risk, upper = (
-        float(1 - one[place]) for one in (band.upper, band.estimate, band.lower)
-    )
+    survival = (band.upper, band.estimate, band.lower)
+    lower, risk, upper = (float(1 - one[place]) for one in survival)
     return lower, risk, upper

@@ -18,9 +18,8 @@ from numpy.typing import ArrayLike
 from statcv.errors import MetricError
 from statcv.metrics.discrimination.by_value import RankedRecords
 from statcv.metrics.influence import weighted
-from statcv.metrics.influence.derivative import Derivative, Placements
-from statcv.metrics.influence.weighted import DIGITS
-from statcv.metrics.inputs import real_array, same_length, vector
+from statcv.metrics.influence.weighted import DIGITS, Derivative, Placements
+from statcv.metrics.inputs import real_array, same_length, vector, wrong_shape
 from statcv.metrics.metric import Metric
 from statcv.numeric import survival
 from statcv.numeric.arrays import Bools, Floats, Numbers
@@ -110,9 +109,8 @@ def _placed(known: Known, x: Floats) -> Placements:
     ones, zeros = (ranked.sums(own * some) for some in (known.case, known.control))
     high, low = ones.sum(), zeros.sum()
     below, above = np.cumsum(zeros) - zeros / 2, high - np.cumsum(ones) + ones / 2
-    share = np.where(
-        known.case, ranked.of_records(below) / low, ranked.of_records(above) / high
-    )
+    of_cases, of_controls = ranked.of_records(below), ranked.of_records(above)
+    share = np.where(known.case, of_cases / low, of_controls / high)
     area = min(float(ones @ below / (high * low)), 1.0)  # rounding may exceed it
     return Placements(share, area, float(ones @ zeros / (high * low)))
 
@@ -299,9 +297,8 @@ class Known:
     @property
     def both(self) -> Bools:
         """Whether there are cases and controls."""
-        return np.asarray(
-            (self.own @ self.case > 0) & (self.own @ self.control > 0), dtype=bool
-        )
+        cases, controls = self.own @ self.case, self.own @ self.control
+        return np.asarray((cases > 0) & (controls > 0), dtype=bool)
 
     @property
     def risk(self) -> Floats:
@@ -321,9 +318,8 @@ class Known:
             return np.asarray(direct)
         by_log = by_own * self.own[0]
         last = float(by_log @ self.control)
-        return np.asarray(
-            direct - by_censoring(self.y, by_log * self.case, self.horizon, last)
-        )
+        by_way = by_censoring(self.y, by_log * self.case, self.horizon, last)
+        return np.asarray(direct - by_way)
 
 
 def censoring_curve(
@@ -414,9 +410,7 @@ class ValueOf:
         times, read = checked_times(y), real_array(prediction, "prediction")
         if read.shape[1:] != ((self.columns,) if self.columns else ()) or not read.ndim:
             right = f"(n, {self.columns})" if self.columns else "(n,)"
-            raise MetricError(
-                f"The prediction has shape {read.shape}; it must be {right}."
-            )
+            raise wrong_shape("The prediction", read, right)
         same_length(times.size, len(read), "prediction")
         if named.get("censoring") is not None:
             named["censoring"] = checked_times(named["censoring"], "censoring")

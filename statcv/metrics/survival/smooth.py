@@ -54,9 +54,8 @@ class Distance:
         else:
             each = np.broadcast_to(weights, distance.shape)
             q = QUANTILES[self.name]
-            found = np.array(
-                [_quantile(d, w, q)[0] for d, w in zip(distance, each, strict=True)]
-            )
+            both = zip(distance, each, strict=True)
+            found = np.array([_quantile(d, w, q)[0] for d, w in both])
         return np.where(odd, np.nan, found)
 
     def gradient(self, known: Known, x: Floats, value: float, cut: Cut) -> Gradient:
@@ -149,11 +148,8 @@ class Loess:
             offset = away / width
             near_by = np.abs(offset)
             kernel = np.maximum(1 - near_by * near_by * near_by, 0)
-            yield (
-                part,
-                kernel * kernel * kernel,
-                np.stack([np.ones_like(offset), offset, offset * offset]),
-            )
+            powers = np.stack([np.ones_like(offset), offset, offset * offset])
+            yield part, kernel * kernel * kernel, powers
 
     def fitted(self, own: Floats) -> tuple[Floats, Bools]:
         """Return the curve, shape (m, points), and where it is between 0 and 1."""
@@ -185,9 +181,8 @@ class Loess:
         below = np.clip(below, 0, max(len(self.at) - 2, 0))
         above = np.minimum(below + 1, len(self.at) - 1)
         gap = self.at[above] - self.at[below]
-        share = np.divide(
-            self.x - self.at[below], gap, out=np.zeros_like(self.x), where=gap > 0
-        )
+        away, none = self.x - self.at[below], np.zeros_like(self.x)
+        share = np.divide(away, gap, out=none, where=gap > 0)
         return below, above, np.clip(share, 0, 1)
 
     def at_records(self, curve: Floats) -> Floats:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from statcv.arguments import described, is_list, is_number
 from statcv.errors import MetricError
 from statcv.metrics.discrimination.ranking import lower_sums
-from statcv.metrics.influence.derivative import Derivative
+from statcv.metrics.influence.weighted import Derivative
 from statcv.metrics.inputs import real_number
 from statcv.metrics.metric import Metric
 from statcv.metrics.registry import METRICS
@@ -40,21 +40,12 @@ def _metric(
     """Return a metric with the properties of one of other outcomes."""
     metric = METRICS[like]
     columns = len(form.horizons) if isinstance(form, IntegratedBrier) else 0
-    return replace(
-        metric,
-        name=name,
-        label=label,
-        function=measures.ValueOf(form, columns),
-        outcomes=frozenset(("survival",)),
-        casewise=None,
-        uses_baseline=False,
-        limits=_LIMITS.get(like, metric.limits),
-        pairs=None,
-        by_group=None,
-        derive=measures.DerivativeOf(form),
-        weighted=form,
-        horizon=horizon,
-    )
+    changed: dict[str, Any] = {"limits": _LIMITS.get(like, metric.limits)}
+    changed |= {"outcomes": frozenset(("survival",)), "uses_baseline": False}
+    changed |= {"derive": measures.DerivativeOf(form), "weighted": form}
+    changed |= {"function": measures.ValueOf(form, columns), "horizon": horizon}
+    changed |= dict.fromkeys(("casewise", "pairs", "by_group"))
+    return replace(metric, name=name, label=label, **changed)
 
 
 def survival_metrics(horizons: tuple[float, ...] = ()) -> dict[str, Metric]:
@@ -175,9 +166,8 @@ def integrated_brier_metric(horizons: tuple[float, ...]) -> Metric:
     """
     times = _rising(horizons)
     name, label = f"integrated_brier@{times[-1]:g}", f"Brier score to {times[-1]:g}"
-    return _metric(
-        "brier", name, f"integrated {label}", IntegratedBrier(times), times[-1]
-    )
+    form = IntegratedBrier(times)
+    return _metric("brier", name, f"integrated {label}", form, times[-1])
 
 
 def _rising(horizons: tuple[float, ...]) -> tuple[float, ...]:
@@ -201,27 +191,23 @@ class IntegratedBrier:
     def _parts(self) -> list[tuple[float, measures.AtHorizon]]:
         ends = np.array([0.0, *self.horizons, self.horizons[-1]])
         shares = (ends[2:] - ends[:-2]) / 2 / self.horizons[-1]
-        forms = (
-            measures.AtHorizon(measures.MeanOf(measures.squared), time)
-            for time in self.horizons
-        )
+        score = measures.MeanOf(measures.squared)
+        forms = (measures.AtHorizon(score, time) for time in self.horizons)
         return list(zip(shares.tolist(), forms, strict=True))
 
     def __call__(self, y: Floats, x: Floats, weights: Floats, **named: Any) -> Floats:
         """Return the mean over time, for predictions of shape (m, n, H)."""
-        parts = enumerate(self._parts())
         each = [
             share * form(y, x[..., k], weights, **_at(k, **named))
-            for k, (share, form) in parts
+            for k, (share, form) in enumerate(self._parts())
         ]
         return np.asarray(sum(each))
 
     def derivative(self, y: Floats, x: Floats, **named: Any) -> Derivative:
         """Return the derivatives."""
-        parts = enumerate(self._parts())
         each = [
             share * form.derivative(y, x[:, k], **_at(k, **named)).weight
-            for k, (share, form) in parts
+            for k, (share, form) in enumerate(self._parts())
         ]
         return Derivative(np.asarray(sum(each)))
 
@@ -340,20 +326,16 @@ class Concordance:
         slot, ranks = RiskSets.of(y).slot, measures.with_ties(x)
         events = weights * self._factor(y, weights, **named)
         right = _before(slot, -ranks, events)
+        pairs = weights * _before(slot, None, events)
         with np.errstate(all="ignore"):
-            found = (weights * right).sum(1) / (
-                weights * _before(slot, None, events)
-            ).sum(1)
+            found = (weights * right).sum(1) / pairs.sum(1)
         found = np.minimum(found, 1.0)  # equal sums may be rounded apart
         return np.where(np.isnan(x).any(axis=1), np.nan, found)
 
     def derivative(self, y: Floats, x: Floats, **named: Floats | None) -> Derivative:
         """Return the derivatives."""
-        slot, ranks, one = (
-            RiskSets.of(y).slot,
-            measures.with_ties(x)[None],
-            np.ones((1, len(y))),
-        )
+        slot, one = RiskSets.of(y).slot, np.ones((1, len(y)))
+        ranks = measures.with_ties(x)[None]
         factor = self._factor(y, one, **named)
         right, pairs = (_before(slot, by, factor)[0] for by in (-ranks, None))
         above, later = (_before(-slot, by, one)[0] for by in (ranks, None))
@@ -377,9 +359,8 @@ class Concordance:
         if not self.uno:
             return counts[None].astype(float)
         if uncensored is None:
-            uncensored = measures.censoring_curve(y, weights, censoring).before(
-                np.abs(y)
-            )
+            curve = measures.censoring_curve(y, weights, censoring)
+            uncensored = curve.before(np.abs(y))
         return np.where(counts, 1 / uncensored**2, 0.0).reshape(-1, len(y))
 
 
