@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,7 @@ from statcv.models.likelihood import (
     Generalized,
     Hazards,
     LogLinear,
+    OfRecords,
 )
 from statcv.numeric.arrays import Bools, Floats
 from statcv.results.comparison.likelihood_ratio import why_no_likelihood
@@ -218,7 +219,8 @@ def _information(
         # theta is taken as known, as in R
         more: Any = getattr(result.refits.all_rows.linear, "dispersion", None)
         likelihood = LogLinear(0.0 if more is None else float(more[0]))
-    pull = likelihood.residual(y, likelihood.link(fitted)).reshape(len(y), -1)
+    records = cast(OfRecords, likelihood)
+    pull = records.residual(y, records.link(fitted)).reshape(len(y), -1)
     # the first of several classes is the reference; coefficients class by class
     pull, squares = pull[:, -max(pull.shape[1] - 1, 1) :], np.nan
     scores = (pull[:, :, None] * X[:, None]).reshape(len(y), -1)
