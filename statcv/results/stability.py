@@ -295,7 +295,7 @@ class Stability:
         matrix, labels = design.new_matrix(new)
         complete = predictable(matrix, self.result.learner)
         if isinstance(self.result.learner, Imputed):  # bootstrap models impute no more
-            complete = ~np.isnan(matrix).any(axis=1)
+            complete = np.asarray(~np.isnan(matrix).any(axis=1))
         each = np.full((len(self.predicted), len(matrix)), np.nan)
         if complete.any():
             further = design.extended(new, complete)
