@@ -150,7 +150,7 @@ def _one_by_one(folds: Folds, setup: Setup, fits: range) -> ResampledFits:
         with naming(setup.model, partial("sample {}".format, number + 1)):
             training = folds.training_set(setup.records, number)
             if isinstance(setup.model, Imputed):
-                X = setup.design.matrix  # of which fits impute the columns
+                X = setup.design.matrix  # the fits impute its columns
                 counts = folds.counts_in(len(X), np.array([number]))[0]
                 fit: Fit = setup.model.fit_all(setup.design, training, counts)
             else:

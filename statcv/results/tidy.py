@@ -12,7 +12,6 @@ from statcv.arguments import check_level
 from statcv.errors import CoefficientError, StatcvWarning, warn
 from statcv.formula import as_frame
 from statcv.inference.paired.tests import PairedTest
-from statcv.inference.scores import sums_by_cluster
 from statcv.models import cumulative_information
 from statcv.models.batched import free_columns, partial_likelihood, strata_shares
 from statcv.models.likelihood import (
@@ -170,8 +169,8 @@ def standard_errors(result: Refittable, values: Floats) -> tuple[Floats, float, 
         variances = (half**2).sum(axis=1) * (residual / df if scaled else 1.0)
     else:
         moved = scores @ half @ half.T  # what each record adds to the coefficients
-        sums = np.array([sums_by_cluster(one, clusters)[0] for one in moved.T])
-        variances, df = (sums**2).sum(axis=1), sums.shape[1] - 1.0
+        sums = pd.DataFrame(moved).groupby(clusters).sum().to_numpy()
+        variances, df = (sums**2).sum(axis=0), len(sums) - 1.0
         if df < rank:
             return none, np.nan, "there are not more clusters than coefficients"
     why = "a column is constant, or determined by others" * (rank < len(values))
