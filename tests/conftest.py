@@ -8,6 +8,7 @@ Tests run side by side, so that each has one thread: threads that wait for a cor
 another test has are many times slower than one.
 """
 
+import gc
 import os
 import shutil
 import subprocess
@@ -23,6 +24,19 @@ usual = settings(deadline=None, max_examples=15)
 settings.register_profile("statcv", usual)
 settings.register_profile("thorough", usual, max_examples=40)
 settings.load_profile("statcv")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection():
+    """Let the garbage collector pass over what is imported and collected, only once.
+
+    Eleven thousand tests are some million objects, which stay until the end.
+    """
+    gc.disable()
+    yield
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def postgres_binaries() -> Path | None:

@@ -199,6 +199,24 @@ def test_a_number_that_seems_to_mean_missing_is_named(data, code):
         warn_of_codes({"age": usual["age"]})
 
 
+def test_a_negative_number_beside_none_seems_to_mean_missing(data):
+    odd = data.assign(age=(60 + 10 * data["age"]).abs().where(ROWS > 1, -9))
+    spread = odd["age"].where(ROWS > 2, 300.0).where(ROWS > 1, -9)
+    with pytest.warns(MissingDataWarning, match="has -9 in 2 rows, below 0, unlike"):
+        cv("y ~ age", odd.assign(age=spread), k=2, seed=1)
+    warn_of_codes({"age": spread.where(ROWS != 5, -3)})
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.UnseenLevelWarning")
+def test_text_of_numbers_is_named(data):
+    odd = data.assign(age=(60 + data["age"]).map("{:.1f}".format))
+    words = ["the term 'log(age)' failed: column 'age' is text, such as", "to_numeric"]
+    refused(FormulaError, words, cv, "y ~ log(age)", odd)
+    few = odd.assign(age=[f"{row % 12}.5" for row in ROWS])
+    with pytest.warns(MissingDataWarning, match=r"'age' is text of numbers, .*to_num"):
+        cv("y ~ age", few, k=2, model=scv.models.Logit(C=1.0), seed=1)
+
+
 def test_text_of_dates_is_named(data):
     for dates in (pd.date_range("2020-01-01", periods=3).strftime(form)
                   for form in ("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%y")):  # fmt: skip

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from statcv.engine.fit_messages import naming
 from statcv.engine.parallel import check_jobs, progress_bar
 from statcv.engine.run import parts_of, quiet_fits
-from statcv.engine.setup import Setup, seeds_of, with_matrices
+from statcv.engine.setup import Setup, seeds_of
 from statcv.engine.tasks import MOST, TASKS, WORK, Tasks, cut
+from statcv.models import Fit
 from statcv.models.batched import Folds, fit_all_folds
+from statcv.models.imputation import Imputed
 from statcv.models.thresholds import NAME, threshold_in
 from statcv.numeric.arrays import Floats, Numbers
 
@@ -71,7 +73,7 @@ def run_resampled(
     """
     seeds = partial(seeds_of, setup.seed, numbers)
     folds = replace(Folds.of_times(times), seeds=seeds)
-    return run_everywhere(setup, with_matrices(folds, setup.design), n_jobs, bar)
+    return run_everywhere(setup, setup.with_matrices(folds), n_jobs, bar)
 
 
 def run_everywhere(
@@ -145,8 +147,13 @@ def _one_by_one(folds: Folds, setup: Setup, fits: range) -> ResampledFits:
     for number in fits:
         with naming(setup.model, partial("sample {}".format, number + 1)):
             training = folds.training_set(setup.records, number)
-            X = folds.matrix(setup.records, number, every)
-            fit = setup.model.fit(training)
+            if isinstance(setup.model, Imputed):
+                X = setup.design.matrix  # the fits impute its columns
+                counts = folds.counts_in(len(X), np.array([number]))[0]
+                fit: Fit = setup.model.fit_all(setup.design, training, counts)
+            else:
+                X = folds.matrix(setup.records, number, every)
+                fit = setup.model.fit(training)
             made.append((fit, np.asarray(fit.predict(X), dtype=float)))
             cuts.append(threshold_in(fit, X))
     known = all(one is not None for one in cuts)

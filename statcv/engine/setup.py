@@ -78,6 +78,10 @@ class Setup(Printed):
         """The records on which each fit trains."""
         folds = with_given_weights(Folds.of(self.plan), self.plan, self.weights)
         folds = replace(folds, seeds=partial(seeds_of, self.seed, self.numbers))
+        return self.with_matrices(folds)
+
+    def with_matrices(self, folds: Folds) -> Folds:
+        """Return folds with a matrix for each, if terms learn from training rows."""
         if isinstance(self.model, Imputed):  # completions have matrices of their own
             return folds
         return with_matrices(folds, self.design)

@@ -184,15 +184,18 @@ class Design(Printed):
         """
         new, columns = self.new_columns(data)[complete], {}
         for name, column in self.terms.columns.items():
-            more = new[name]
+            added = new[name]
             if column.dtype.kind not in "iuf":  # numbers may be of another type
-                more = more.astype(column.dtype)
-            columns[name] = pd.concat([column, more], ignore_index=True)
+                added = added.astype(column.dtype)
+            columns[name] = pd.concat([column, added], ignore_index=True)
         index = pd.RangeIndex(self.n + len(new))
         outcome = replace(self.outcome, y=np.resize(self.y, len(index)))
         terms = Terms(self.formula, columns, index)
         made = replace(self, outcome=outcome, terms=terms, labels=index)
-        return replace(made, kept=index.to_numpy())
+        absent = {
+            one: np.pad(lacks, (0, len(new))) for one, lacks in self.absent.items()
+        }
+        return replace(made, kept=index.to_numpy(), absent=absent)
 
     def new_columns(self, data: object) -> pd.DataFrame:
         """Return the columns of new rows that the formula uses, as they were learnt."""

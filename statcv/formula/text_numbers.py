@@ -22,7 +22,7 @@ from statcv.words import stored_sections
 
 SHOWN: Final = 3  # values of a kind in a message
 DATE: Final = r"\d{4}([-/.])\d{1,2}\1\d{1,2}([ T].*)?|\d{1,2}([-/.])\d{1,2}\3\d{2,4}"
-CODES: Final = tuple(sign * (10**k - 1) for k in range(2, 6) for sign in (1, -1))
+CODES: Final = (-9, *(sign * (10**k - 1) for k in range(2, 6) for sign in (1, -1)))
 MOST_COLUMNS: Final = 100  # columns among whose numbers codes are looked for
 NUMBER: Final = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 
@@ -74,6 +74,11 @@ missing with --missing "<5" (in Python: missing=["<5"]).
             f"column {name!r} is text of numbers with leading zeros, such as "
             f"{padded[0]!r}; if it is a quantity, pd.to_numeric(data[{name!r}]) makes "
             "numbers of it."
+        ), False
+    if plain.all() and len(texts) > FEW and any(float(text) % 1 for text in texts):
+        return (
+            f"column {name!r} is text of numbers, such as {texts[0]!r}; "
+            f"pd.to_numeric(data[{name!r}]) makes numbers of it."
         ), False
     if len(texts) and all(re.fullmatch(DATE, text) for text in texts):
         return (
@@ -137,7 +142,7 @@ def warn_of_codes(columns: Mapping[str, pd.Series[Any]]) -> None:
     """Name numbers such as -99 and 999 that seem to stand for missing values.
 
     They occur at least twice, and are farther from all other values than these are from
-    each other.
+    each other, or are the only ones below 0.
     """
     for name, column in columns.items() if len(columns) <= MOST_COLUMNS else ():
         values = column.dropna()
@@ -147,11 +152,13 @@ def warn_of_codes(columns: Mapping[str, pd.Series[Any]]) -> None:
         for code in {low, high} & set(CODES):
             others = values[values != code]
             count, apart = len(values) - len(others), (others - code).abs()
-            if count > 1 and apart.min() > np.ptp(others) > 0:
+            alone, far = code < 0 <= others.min(), apart.min() > np.ptp(others)
+            if count > 1 and np.ptp(others) > 0 and (far or alone):
                 remedy = KINDS()["code"]["remedy"].partition(";")[0]
                 one = f'"{code:g}"'
+                where = "far from all other" if far else "below 0, unlike all other"
                 warn(
-                    f"column {name!r} has {code:g} in {count} rows, far from all other "
+                    f"column {name!r} has {code:g} in {count} rows, {where} "
                     f"values ({others.min():g} to {others.max():g}): "
                     f"{remedy.format(words=one, python=one)}.",
                     MissingDataWarning,

@@ -174,6 +174,9 @@ class Pooled(Exports, Summarised):
         # mice counts records, or events of a censored outcome, for every regression
         outcome = self.imputations[0].design.outcome
         n = sum(outcome.y > 0) if outcome.kind == "survival" else len(outcome.y)
+        clusters = self.imputations[0].scores.clusters
+        if clusters is not None:
+            n = min(n, len(np.unique(clusters)))
         df = max(int(n) - len(terms), 1)
         rows = []
         for term, value, se in zip(terms, values.T, ses.T, strict=True):
@@ -212,7 +215,7 @@ class Pooled(Exports, Summarised):
         """
         first, metrics = self.imputations[0], self.metrics(level)
         tables: dict[str, Any] = {"Metrics": metrics}
-        if first.learner.capabilities.refits and not why_no_likelihood(first):
+        if first.learner.capabilities.refits and not why_no_likelihood(first, False):
             tables["Coefficients"] = self.tidy(level)
         shown = {name: shown_frame(one) for name, one in tables.items()}
         shown |= {name: first_of(shown[name]) for name in [*shown][1:]}

@@ -24,6 +24,7 @@ from statcv.metrics import METRICS, calibration_curve, net_benefit
 from statcv.metrics.classification.classwise import predicted_as
 from statcv.metrics.survival.curves import RisksBy
 from statcv.models import predictable
+from statcv.models.imputation import Imputed
 from statcv.numeric.arrays import Floats
 from statcv.plots.base import horizon_of
 from statcv.results.refits import Running, warn_of_fits
@@ -286,6 +287,8 @@ class Stability:
         design, setup = self.result.design, self.result.refits.setup_for(UNCUT)
         matrix, labels = design.new_matrix(new)
         complete = predictable(matrix, self.result.learner)
+        if isinstance(self.result.learner, Imputed):  # bootstrap models impute no more
+            complete = np.asarray(~np.isnan(matrix).any(axis=1))
         each = np.full((len(self.predicted), len(matrix)), np.nan)
         if complete.any():
             further = design.extended(new, complete)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
@@ -20,16 +20,19 @@ from statcv.models.likelihood import (
     Generalized,
     Hazards,
     LogLinear,
+    OfRecords,
 )
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import Bools, Floats
 from statcv.results.comparison.likelihood_ratio import why_no_likelihood
 from statcv.results.wording.phrases import caution
+from statcv.sensitivity import score_residuals
 from statcv.tables import Table, labels_of
 
 if TYPE_CHECKING:
     from statcv.results.result import CVResult
 
 UNDETERMINED = 1e-13  # share of the largest eigenvalue that is rounding
+FEW_CLUSTERS = 40  # fewer clusters make standard errors too small
 FREE = 1e-8  # part of a coefficient in a direction without information
 
 
@@ -43,7 +46,10 @@ def tidy(result: CVResult, level: float = 0.95) -> pd.DataFrame:
     ``std.error``, ``statistic``, ``p.value``, ``conf.low`` and ``conf.high``, and
     ``fold.min`` and ``fold.max``, the range of the estimate over folds. Standard
     errors are those of R's ``glm``, ``lm`` and ``coxph``, and the intervals are
-    Wald's. They are not cross-validated.
+    Wald's. They are not cross-validated. Where records are clustered by ``stratify=``,
+    standard errors are those of Huber and White, which sum the scores of the records of
+    a cluster, as in ``robcov`` of R's rms and ``coxph(cluster=)``; with fewer than some
+    40 clusters they tend to be too small.
 
     Parameters
     ----------
@@ -59,7 +65,7 @@ def tidy(result: CVResult, level: float = 0.95) -> pd.DataFrame:
     -----
     StatcvWarning
         If there are no standard errors, for example because the model is penalised
-        or records are clustered or weighted; they are then NaN. Where columns are
+        or records are weighted; they are then NaN. Where columns are
         constant or determined by others, only those of their coefficients are.
 
     Examples
@@ -110,19 +116,30 @@ def tidy(result: CVResult, level: float = 0.95) -> pd.DataFrame:
         alike=("fold.min", "fold.max"),
         level=level,
         p=("p.value",),
+        note=_note_on_clusters(result, ses),
     )
+
+
+def _note_on_clusters(result: CVResult, ses: Floats) -> str:
+    """Return the number of clusters for which standard errors allow, as a sentence."""
+    clusters = result.scores.clusters
+    if clusters is None or np.isnan(ses).all():
+        return ""
+    count = len(np.unique(clusters))
+    few = ", and tend to be too small with so few" * (count < FEW_CLUSTERS)
+    return f"Standard errors allow for {count} clusters{few}."
 
 
 def standard_errors(result: CVResult, values: Floats) -> tuple[Floats, float, str]:
     """Return the standard errors, their degrees of freedom, and why they are missing.
 
     They are those of R's ``glm`` and ``lm``, from the expected information, and of its
-    ``coxph`` and ``orm``, from the observed one. The degrees of freedom are NaN where
-    the variance of the outcome is a function of its mean.
+    ``coxph`` and ``orm``, from the observed one; of clusters the sandwich. The degrees
+    of freedom are NaN where the variance of the outcome is a function of its mean.
     """
     none = np.full(len(values), np.nan)
-    why = why_no_likelihood(result)
-    design, y = result.design, result.design.y
+    why = why_no_likelihood(result, independent=False)
+    design, y, clusters = result.design, result.design.y, result.scores.clusters
     X = np.delete(design.matrix, list(design.offsets), axis=1)
     fitted = result.refits.fitted if not why else none
     classes = 1 if fitted.ndim == 1 else fitted.shape[1] - 1
@@ -137,72 +154,90 @@ def standard_errors(result: CVResult, values: Floats) -> tuple[Floats, float, st
         why = "the model has other coefficients than the columns of the formula"
     if why:
         return none, np.nan, why
-    information, residual = _information(result, X, y, fitted, values)
+    information, scores, residual = _information(result, X, y, fitted, values)
     if not np.isfinite(information).all():
         return none, np.nan, "the information on the coefficients is not finite"
-    variances, rank = _variances(information)
-    df = float(len(y) - rank)
-    if not np.isnan(residual) and df == 0:
-        return none, np.nan, "there are as many coefficients as records"
-    scale = 1.0 if np.isnan(residual) else residual / df
+    half, free = _root_of_inverse(information)
+    rank, scaled = half.shape[1], not np.isnan(residual)
+    if clusters is None:
+        df = float(len(y) - rank)
+        if scaled and df == 0:
+            return none, np.nan, "there are as many coefficients as records"
+        variances = (half**2).sum(axis=1) * (residual / df if scaled else 1.0)
+    else:
+        moved = scores @ half @ half.T  # what each record adds to the coefficients
+        sums = pd.DataFrame(moved).groupby(clusters).sum().to_numpy()
+        variances, df = (sums**2).sum(axis=0), len(sums) - 1.0
+        if df < rank:
+            return none, np.nan, "there are not more clusters than coefficients"
     why = "a column is constant, or determined by others" * (rank < len(values))
-    return np.sqrt(scale * variances), np.nan if np.isnan(residual) else df, why
+    ses = np.where(free, np.nan, np.sqrt(variances))
+    return ses, df if scaled else np.nan, why
 
 
-def _variances(information: Floats) -> tuple[Floats, int]:
-    """Return the diagonal of the inverse information, and its rank.
+def _root_of_inverse(information: Floats) -> tuple[Floats, Bools]:
+    """Return R with RR' the inverse information, and which coefficients are free.
 
-    It is NaN for coefficients of which the data determine sums with others alone; the
-    variances of the rest are those without the columns that others determine.
+    There is a column of R for each direction with information, (q, rank). Of free
+    coefficients the data determine sums with others alone; the variances of the rest
+    are those without the columns that others determine.
     """
     size = np.sqrt(np.diag(information))
     size = np.where(size > 0, size, 1.0)
     roots, vectors = np.linalg.eigh(information / np.outer(size, size))
     known = roots > UNDETERMINED * roots[-1]
-    variances = (vectors[:, known] ** 2 / roots[known]).sum(axis=1) / size**2
-    free = np.linalg.norm(vectors[:, ~known], axis=1) > FREE
-    return np.where(free, np.nan, variances), int(known.sum())
+    half = vectors[:, known] / np.sqrt(roots[known]) / size[:, None]
+    return half, np.linalg.norm(vectors[:, ~known], axis=1) > FREE
 
 
 def _information(
     result: CVResult, X: Floats, y: NDArray[Any], fitted: Floats, values: Floats
-) -> tuple[Floats, float]:
-    """Return the information, and the sum of squared Pearson residuals.
+) -> tuple[Floats, Floats, float]:
+    """Return the information, the scores of records, and squared Pearson residuals.
 
-    The latter is NaN for a family without a scale parameter.
+    The sum of the latter is NaN for a family without a scale parameter.
     """
-    likelihood = result.learner.capabilities.likelihood
+    likelihood, design = result.learner.capabilities.likelihood, result.design
     if isinstance(likelihood, CumulativeLogit):
         cuts = fitted.shape[1] - 1
-        return cumulative_information(X, y, values[:cuts], values[cuts:]), np.nan
-    if isinstance(likelihood, Gaussian):
-        return X.T @ X, float(((y - fitted) ** 2).sum())
-    if isinstance(likelihood, LogLinear):
-        # theta is taken as known, as in R
-        more: Any = getattr(result.refits.all_rows.linear, "dispersion", None) or 0.0
-        return (X.T * (fitted / (1 + more * fitted))) @ X, np.nan
-    if isinstance(likelihood, Generalized):
-        family = likelihood.family
-        variance, steep = family.variance(fitted), family.link.deriv(fitted)
-        known = type(family).__name__ in ("Poisson", "Binomial", "NegativeBinomial")
-        squares = np.nan if known else float(((y - fitted) ** 2 / variance).sum())
-        return (X.T / (variance * steep**2)) @ X, squares
+        return *cumulative_information(X, y, values[:cuts], values[cuts:]), np.nan
     if isinstance(likelihood, Hazards):
-        design, centred = result.design, X - X.mean(axis=0)
         problem = partial_likelihood(
-            centred,
+            X - X.mean(axis=0),
             y,
             likelihood.efron,
             shares=strata_shares(design.matrix, design.names),
             offset=design.matrix[:, list(design.offsets)].sum(axis=1),
         )
-        return problem.hessian(problem.linear(values[None]))[0], np.nan
-    if fitted.ndim == 1:
-        return (X.T * (fitted * (1 - fitted))) @ X, np.nan
-    p = fitted[:, 1:]  # the first class is the reference; coefficients class by class
-    weights = p[:, :, None] * (np.eye(p.shape[1]) - p[:, None, :])
-    found = np.einsum("ni,njk,nl->jikl", X, weights, X, optimize=True)
-    return found.reshape(p.shape[1] * X.shape[1], -1), np.nan
+        eta = problem.linear(values[None])
+        return problem.hessian(eta)[0], score_residuals(problem, eta[0, 0]), np.nan
+    if isinstance(likelihood, LogLinear):
+        # theta is taken as known, as in R
+        more: Any = getattr(result.refits.all_rows.linear, "dispersion", None)
+        likelihood = LogLinear(0.0 if more is None else float(more[0]))
+    records = cast(OfRecords, likelihood)
+    pull = records.residual(y, records.link(fitted)).reshape(len(y), -1)
+    # the first of several classes is the reference; coefficients class by class
+    pull, squares = pull[:, -max(pull.shape[1] - 1, 1) :], np.nan
+    scores = (pull[:, :, None] * X[:, None]).reshape(len(y), -1)
+    if isinstance(likelihood, Gaussian):
+        return X.T @ X, scores, float(((y - fitted) ** 2).sum())
+    if isinstance(likelihood, LogLinear):
+        weights = fitted / (1 + likelihood.dispersion * fitted)
+    elif isinstance(likelihood, Generalized):
+        family = likelihood.family
+        variance, steep = family.variance(fitted), family.link.deriv(fitted)
+        weights = 1 / (variance * steep**2)
+        if type(family).__name__ not in ("Poisson", "Binomial", "NegativeBinomial"):
+            squares = float(((y - fitted) ** 2 / variance).sum())
+    elif fitted.ndim == 1:
+        weights = fitted * (1 - fitted)
+    else:
+        p = fitted[:, 1:]
+        products = p[:, :, None] * (np.eye(p.shape[1]) - p[:, None, :])
+        found = np.einsum("ni,njk,nl->jikl", X, products, X, optimize=True)
+        return found.reshape(p.shape[1] * X.shape[1], -1), scores, squares
+    return (X.T * weights) @ X, scores, squares
 
 
 # ---- one row, and records ----

@@ -75,6 +75,20 @@ def cox_reference(
     return training.reference(X, eta, every, exposure, likelihood)
 
 
+def score_residuals(problem: PartialLikelihoods, eta: Floats) -> Floats:
+    """Return the score of each record, by Efron or by Breslow, (n, q).
+
+    Parameters
+    ----------
+    problem : PartialLikelihoods
+        The likelihood of a single fit.
+    eta : numpy.ndarray, shape (n,)
+        The linear predictors, in the order of the risk sets.
+    """
+    order = problem.sets.order
+    return _Fit(problem, eta, np.ones_like(eta)).residuals[np.argsort(order)]
+
+
 @dataclass(frozen=True, eq=False)
 class _Fit:
     """The fit to all records, in the order of its risk sets.

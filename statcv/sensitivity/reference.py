@@ -380,7 +380,7 @@ def ordered_reference(
     inverse = inverted(odds.information(curved)[0], np.zeros(beta.shape[1]))
     rows = odds.rows(0)
     # the score of a record, for a training weight of 1, and the step that it makes
-    score = np.einsum("rnq,rn->nq", rows[:2], pull[:, 0] * (training.given / weights))
+    score = odds.scores(pull[:, 0] * (training.given / weights))
     step = score @ inverse
     # the leverage is the share of the record in the information along its step
     own = (np.einsum("rnq,nq->rn", rows, step) ** 2 * curved[:, 0]).sum(axis=0)

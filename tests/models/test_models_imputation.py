@@ -22,6 +22,7 @@ from statcv.errors import (
     StatcvWarning,
 )
 from statcv.formula import make_design
+from statcv.inference.refits.resampling import Resampling, ResamplingStudy
 from statcv.models.imputation import Completed, Median, Mice
 from statcv.models.imputation.imputed import outcome_in
 
@@ -348,10 +349,38 @@ def test_the_summary_says_how_records_were_imputed(gaps):
     assert "Mean coefficients" in str(res.final)
 
 
-def test_what_needs_matrices_is_refused(gaps):
-    res = scv.cv("y ~ a", gaps, impute=FEW, k=3, seed=1)
-    with pytest.raises(ModelError, match="not in bootstrap samples"):
-        res.stability(n_boot=20)
+@pytest.mark.filterwarnings("ignore:.*converge", "ignore:.*separated")
+def test_bootstrap_models_are_imputed_from_their_own_samples(gaps):
+    data = gaps[["a", "b", "y"]]
+    res = scv.cv("y ~ a + b", data, impute="median", k=3, seed=1)
+    found = res.stability(n_boot=20)
+    study = ResamplingStudy((), False, None, 1, 20)
+    times, _ = Resampling(res.refits.setup, study).samples(range(20))
+    for b in range(3):
+        sample = data.iloc[np.repeat(np.arange(N), times[b])]
+        middle = sample[["a", "b"]].median()
+        sample = sample.fillna(middle).reset_index(drop=True)
+        alone = scv.cv("y ~ a + b", sample, k=2, seed=1)
+        expected = alone.final.predict(data.fillna(middle))
+        assert_allclose(found.predicted[b], expected, atol=1e-10)
+    complete = data.dropna()
+    new = found.predict(pd.concat([complete, data[data["a"].isna()]]))
+    assert_allclose(new["upper"][: len(complete)], found.table["upper"][complete.index])
+    assert new["upper"][len(complete) :].isna().all()
+    assert new["predicted"].notna().all()
+
+
+@pytest.mark.filterwarnings("ignore:.*converge", "ignore:.*separated")
+@pytest.mark.parametrize("outcome", ["y", "z", "Surv(time, e)"])
+def test_optimism_is_corrected_with_imputed_values(gaps, outcome):
+    event = gaps.assign(e=(np.arange(N) % 3 > 0).astype(int))
+    res = scv.cv(f"{outcome} ~ a + b", event, impute=FEW, k=3, seed=1)
+    found = res.optimism_corrected(n_boot=20)
+    assert found.apparent == pytest.approx(res.apparent.iloc[0])
+    assert found.value == pytest.approx(res.estimate().value, rel=0.2)
+
+
+def test_sizes_of_imputations_are_bounded():
     with pytest.raises(ArgumentError, match="m must be"):
         Mice(m=0)
 

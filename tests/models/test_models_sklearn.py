@@ -394,8 +394,13 @@ def by_hand(result, estimator, X, y):
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")
-@pytest.mark.parametrize("name", DECIDING)
-@pytest.mark.parametrize("labels", [["no", "yes"], [False, True]])
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [
+        *((name, ["no", "yes"]) for name in DECIDING),
+        *((name, [False, True]) for name in ("pipeline", "ties", "own class")),
+    ],
+)
 def test_two_classes_are_those_of_predict(data, name, labels):
     frame = data.assign(y=np.array(labels)[data["y"]])
     wanted = ["sensitivity", "accuracy"]

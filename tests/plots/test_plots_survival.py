@@ -1,5 +1,7 @@
 """Plots of times to an event, checked against metrics and textbook estimates."""
 
+import itertools
+
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
@@ -252,8 +254,9 @@ DATA = {
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
-@pytest.mark.parametrize("several", [0, 1, 2])
-@pytest.mark.parametrize("what", DATA)
+@pytest.mark.parametrize(
+    ("what", "several"), [*itertools.product(DATA, [0, 2]), ("thirty records", 1)]
+)
 def test_four_plots_are_drawn_of(what, several):
     table = DATA[what]
     horizon = [None, 150, [100, 150]][several]

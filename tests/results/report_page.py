@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import inspect
 import platform
 import re
 from html.parser import HTMLParser
@@ -122,7 +123,7 @@ class Remembering:
             return self._once(
                 name, lambda: {k: Remembering(v) for k, v in found.items()}
             )
-        if name not in ("summary", "estimate", "metrics", "heterogeneity"):
+        if not inspect.ismethod(found):
             return found
 
         def called(*args: Any, **named: Any) -> Any:

@@ -443,20 +443,24 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("measure", [True, False])
-@pytest.mark.parametrize("size", [(6, 5), (4, 3)])
-def test_names_are_tied_to_their_marks(records, size, measure):
+@pytest.fixture(scope="module", params=[True, False])
+def of_long_names(request, records):
+    """Biases of stratifiers with long names, measured or predicted."""
     table = records.rename(columns={f"x{i + 1}": n for i, n in enumerate(NAMES)})
-    candidates = [*NAMES, "birth_date", scv.by_hash("person", key="k")]
-    bias = scv.stratifier_bias(
+    return request.param, scv.stratifier_bias(
         f"y ~ {' + '.join(NAMES)}",
         table,
-        candidates,
-        model=TREES if not measure else None,
+        [*NAMES, "birth_date", scv.by_hash("person", key="k")],
+        model=None if request.param else TREES,
         repeats=2,
-        measure=measure,
+        measure=request.param,
         seed=1,
     )
+
+
+@pytest.mark.parametrize("size", [(6, 5), (4, 3)])
+def test_names_are_tied_to_their_marks(of_long_names, size):
+    measure, bias = of_long_names
     figure, ax = plt.subplots(figsize=size)
     bias.plot(ax=ax)
     figure.canvas.draw()

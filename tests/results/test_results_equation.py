@@ -281,6 +281,11 @@ def test_files_that_are_not_saved_models_are_refused(change, message, tmp_path):
         scv.load_model(path)
 
 
+def test_an_absent_file_is_named(tmp_path):
+    with pytest.raises(EquationError, match=r"there is no file .*absent\.json"):
+        scv.load_model(tmp_path / "absent.json")
+
+
 def test_data_that_do_not_fit_the_equation_are_named(tmp_path):
     fitted("covariates").save(tmp_path / "model.json")
     model, new = scv.load_model(tmp_path / "model.json"), new_people()

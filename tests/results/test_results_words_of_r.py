@@ -110,7 +110,6 @@ def test_tidy_of_several_classes(data):
     [
         ({"model": scv.models.Logit(C=1.0)}, "the model is penalised"),
         ({"model": scv.models.Logit(firth=True)}, "the model is penalised"),
-        ({"stratify": "id"}, "cluster"),
         ({"weights": "w2"}, "weighted"),
     ],
 )

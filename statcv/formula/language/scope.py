@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import sys
 from collections import ChainMap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import patsy
 import patsy.builtins
 
@@ -98,8 +99,10 @@ def namespace(functions: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def evaluating(what: str) -> Iterator[None]:
+def evaluating(what: str, because: Callable[[], str] = str) -> Iterator[None]:
     """Convert any failure in an expression of the formula to a FormulaError.
+
+    What ``because`` returns, unless it is empty, comes before what was raised.
 
     NumPy's warnings, as about the logarithm of 0, are suppressed: cells that are not
     finite raise an error later, which names the row.
@@ -115,7 +118,21 @@ def evaluating(what: str) -> Iterator[None]:
             raise reason from None
         kind = type(reason).__name__
         kind = "" if kind == "PatsyError" else f"{kind}: "
-        raise FormulaError(f"{what} failed: {kind}{reason}") from error
+        said, why = f"{kind}{reason}", because()
+        said = f"{why} ({said})" if why else said
+        raise FormulaError(f"{what} failed: {said}") from error
+
+
+def text_among(columns: Iterable[str], data: Any) -> str:
+    """Name the columns that are text, as the reason why an expression failed."""
+    said = []
+    for name in columns:
+        if isinstance(data[name].dtype, pd.CategoricalDtype):
+            first = next(iter(data[name].dropna()), "")
+            said.append(f"column {name!r} is text, such as {str(first)!r}")
+    if not said:
+        return ""
+    return f"{' and '.join(said)}; if they are numbers, pd.to_numeric() reads them"
 
 
 # ---- subclasses that change what patsy does ----
@@ -132,7 +149,7 @@ class PatsyFactor(patsy.EvalFactor):  # type: ignore[misc]
         super().__init__("x", origin=patsy.Origin(code, 0, len(code)))
         self.code = code
         self.what = f"the {role} {code!r}"
-        self._python = factor.python
+        self._python, self._columns = factor.python, factor.columns
 
     def memorize_passes_needed(self, state: dict[str, Any], environment: Any) -> int:
         """Prepare the state, which holds everything that is evaluated."""
@@ -145,7 +162,7 @@ class PatsyFactor(patsy.EvalFactor):  # type: ignore[misc]
 
     def memorize_chunk(self, state: Any, which: int, data: Any) -> None:
         """Add a block of rows from which the factor learns."""
-        with evaluating(self.what):
+        with evaluating(self.what, partial(text_among, self._columns, data)):
             super().memorize_chunk(state, which, data)
 
     def memorize_finish(self, state: Any, which: int) -> None:
@@ -157,7 +174,7 @@ class PatsyFactor(patsy.EvalFactor):  # type: ignore[misc]
         """Return its values on the rows of ``data``, or those given in the state."""
         if "given" in state:
             return state["given"]
-        with evaluating(self.what):
+        with evaluating(self.what, partial(text_among, self._columns, data)):
             return super().eval(state, data)
 
 

@@ -201,6 +201,16 @@ class CumulativeOdds:
         )
         return np.stack([lower, upper, lower - upper])
 
+    def scores(self, pull: Floats) -> Floats:
+        """Return the score of each record in the first fit, (n, q).
+
+        Parameters
+        ----------
+        pull : numpy.ndarray, shape (2, n)
+            The derivatives of its log-likelihood by both linear predictors.
+        """
+        return np.asarray(np.einsum("rnq,rn->nq", self.rows(0)[:2], pull))
+
     def furthest(self, eta: Floats) -> Floats:
         """Return the largest linear predictor of a training record, (m,)."""
         used = np.where(self.weights[:, None] > 0, np.abs(eta), 0.0)
@@ -215,8 +225,8 @@ class CumulativeOdds:
 
 def cumulative_information(
     X: Floats, y: Numbers, cuts: Floats, slopes: Floats
-) -> Floats:
-    """Return the observed information of cut points and slopes of one fit.
+) -> tuple[Floats, Floats]:
+    """Return the observed information of one fit, and the scores of its records.
 
     Parameters
     ----------
@@ -229,7 +239,8 @@ def cumulative_information(
     given = np.ones((1, len(y))), ends, np.zeros_like(slopes)
     odds = CumulativeOdds(X, y[None], *given)
     eta = odds.linear(np.append(np.zeros_like(cuts), slopes)[None])
-    return np.asarray(odds.hessian(eta)[0])
+    pull, curved = odds.slopes(eta)
+    return odds.information(curved)[0], odds.scores(pull[:, 0])
 
 
 def _sums(values: Floats, place: Numbers, size: int) -> Floats:

@@ -334,9 +334,10 @@ class Chains:
         """The medians or most frequent codes in the training sets, (fits, columns)."""
         own = self.variables
         made = np.empty((len(self.counts), len(own.names)))
-        for fit, times in enumerate(self.counts):
+        for fit, times in enumerate(self.counts.astype(np.intp)):
             for j, name in enumerate(own.names):
-                given = own.values[(times > 0) & ~own.absent[:, j], j]
+                # a bootstrap sample has a record as often as it was drawn
+                given = np.repeat(own.values[:, j], times * ~own.absent[:, j])
                 if not len(given):
                     raise DataError(
                         f"column {name!r} has no value at all in a training set, so "

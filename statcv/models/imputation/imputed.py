@@ -194,23 +194,33 @@ class Imputed:
 
     def fit(self, training: TrainingSet) -> Fit:
         """Refuse a matrix, whose columns are not those that are imputed."""
-        raise ModelError(
-            "impute= imputes the columns of the data in training sets of folds, not in "
-            "bootstrap samples, as stability() and optimism_corrected() draw. Impute "
-            "the data first, and join the results by pool()."
-        )
+        raise ModelError("impute= imputes the columns of the data, not of a matrix.")
 
     def at_once(self, design: Design) -> int:
         """Return how many training sets are imputed at once."""
         each = design.matrix.size + design.n * len(design.terms.columns)
         return max(1, CELLS // (each * self.imputer.m))
 
-    def fit_all(self, design: Design, records: TrainingSet) -> PlainFit:
-        """Fit all records of a design, in every completion."""
-        made = Completed.whole(self.imputer, design, records.seed)
-        every, names, fits = np.arange(design.n), made.names(records.names), []
+    def fit_all(
+        self, design: Design, records: TrainingSet, counts: Floats | None = None
+    ) -> PlainFit:
+        """Fit all records of a design, or a sample of them, in every completion.
+
+        Parameters
+        ----------
+        design : Design
+        records : TrainingSet
+            The records that are fitted, with any matrix.
+        counts : numpy.ndarray, shape (n,), optional
+            How often each record of the design is among them; once unless given.
+        """
+        made = Completed.whole(self.imputer, design, records.seed, counts)
+        rows, names = np.arange(design.n), made.names(records.names)
+        if counts is not None:
+            rows = np.repeat(rows, counts.astype(np.intp))
+        fits = []
         for k in range(self.imputer.m):
-            X = made.of(k).matrix(0, every)
+            X = made.of(k).matrix(0, rows)
             fits.append(self.model.fit(replace(records, X=X, names=names)))
         return ImputedFits(fits, made, records.seed).averaged
 
@@ -281,10 +291,16 @@ class Completed:
         return cls(design, imputer, chains, values, first)
 
     @classmethod
-    def whole(cls, imputer: Imputer, design: Design, seed: int) -> Completed:
-        """Impute all records, and learn to impute any column of others."""
-        counts = np.ones((1, design.n))
-        return cls.of_fits(imputer, design, counts, np.array([seed]), every=True)
+    def whole(
+        cls, imputer: Imputer, design: Design, seed: int, counts: Floats | None = None
+    ) -> Completed:
+        """Impute all records, and learn to impute any column of others.
+
+        With counts, all that is learnt is learnt from a sample of the records.
+        """
+        counts = np.ones(design.n) if counts is None else counts
+        own = imputer, design, counts[None], np.array([seed])
+        return cls.of_fits(*own, every=True)
 
     def of(self, k: int) -> CompletedMatrices:
         """Return the matrices of an imputation."""

@@ -101,10 +101,16 @@ def _likelihood(result: CVResult) -> Any:
     return result.learner.capabilities.likelihood
 
 
-def why_no_likelihood(result: CVResult) -> str:
-    """Return why the fit to all rows maximises no likelihood of independent records.
+def why_no_likelihood(result: CVResult, independent: bool = True) -> str:
+    """Return why the fit to all rows maximises no likelihood, without a penalty.
 
-    The text is empty if it does, without a penalty.
+    The text is empty if it does.
+
+    Parameters
+    ----------
+    result : CVResult
+    independent : bool, default True
+        Whether records must be independent, so that clusters are a reason.
     """
     if isinstance(result.learner, Imputed):
         return "values were imputed; pool() of imputed data sets has standard errors"
@@ -115,7 +121,7 @@ def why_no_likelihood(result: CVResult) -> str:
         return f"{result.learner.label} does not maximise a likelihood that is known"
     if result.weights is not None:
         return "the records are weighted"
-    if result.scores.clusters is not None:
+    if independent and result.scores.clusters is not None:
         return "the records of a cluster are dependent"
     fits = sensitivity.fits
     if fits.basis is not None:

@@ -331,7 +331,7 @@ def load_model(path: str | Path) -> WrittenModel:
     Raises
     ------
     EquationError
-        If the file is damaged, was changed, or is not such a file.
+        If there is no file, or it is damaged, was changed, or is not such a file.
 
     Examples
     --------
@@ -344,6 +344,10 @@ def load_model(path: str | Path) -> WrittenModel:
     True
     """
     check_types(load_model, locals())
+    if not Path(path).is_file():
+        raise errors.EquationError(
+            f"there is no file {str(path)!r}; res.final.save(path) writes one."
+        )
     try:
         whole = json.loads(Path(path).read_text(encoding="utf-8"))
         own = whole.pop("fingerprint", None)
