@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from statcv.models.batched.blocks import Block
-from statcv.numeric.arrays import Bools, Floats
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.numeric.gram import information_of
 
 # a larger inverse Hessian is treated as missing, by the size of rounding errors
@@ -69,11 +70,11 @@ class Factored:
     factors: tuple[Floats, ...]
 
     @classmethod
-    def of(cls, matrices: Floats) -> Factored:
-        """Decompose matrices, shape (m, p, p), in their precision."""
+    def of(cls, matrices: Iterable[Floats], precision: DTypeLike) -> Factored:
+        """Decompose matrices, each of shape (p, p), in their precision."""
         from scipy.linalg.lapack import get_lapack_funcs
 
-        (decompose,) = get_lapack_funcs(("potrf",), (matrices,))
+        (decompose,) = get_lapack_funcs(("potrf",), dtype=precision)
         made = (decompose(one, lower=True) for one in matrices)
         return cls(tuple(np.full_like(f, np.nan) if info else f for f, info in made))
 
@@ -107,6 +108,65 @@ class Factored:
         """Return some of the matrices."""
         some = np.arange(len(self.factors))[chosen]
         return Factored(tuple(self.factors[one] for one in some))
+
+
+@dataclass(frozen=True, eq=False)
+class Dual:
+    """Inverses of D + Z'WZ for few rows Z, by factors with a column for each of them.
+
+    By Woodbury's identity they are D⁻¹ − D⁻¹Z'R (I + RZD⁻¹Z'R)⁻¹ RZD⁻¹, with R² = W.
+
+    Attributes
+    ----------
+    rows : numpy.ndarray, shape (n, p)
+        Those of Z over ``root``, in single precision.
+    root : numpy.ndarray, shape (p,)
+        The root of the diagonal of D.
+    used : numpy.ndarray of int, shape (m, k)
+        The rows that have weights.
+    weights : numpy.ndarray, shape (m, k)
+        The roots of these.
+    inner : Factored
+    """
+
+    rows: Floats
+    root: Floats
+    used: Numbers
+    weights: Floats
+    inner: Factored
+
+    @classmethod
+    def of(cls, Z: Floats, diagonal: Floats, weights: Floats) -> Dual:
+        """Decompose, for the diagonal of D, and weights of shape (m, n)."""
+        root = np.sqrt(diagonal)
+        rows = (Z / root).astype(np.float32)
+        most = np.count_nonzero(weights, axis=1).max()
+        used = np.argsort(weights == 0, axis=1, kind="stable")[:, :most]
+        roots = np.sqrt(np.take_along_axis(weights, used, axis=1), dtype=np.float32)
+        products, one = rows @ rows.T, np.eye(most, dtype=np.float32)
+        each = zip(used, roots, strict=True)
+        inner = (products[np.ix_(k, k)] * own * own[:, None] + one for k, own in each)
+        return cls(rows, root, used, roots, Factored.of(inner, np.float32))
+
+    @property
+    def usable(self) -> Bools:
+        """Which matrices are positive definite, shape (m,)."""
+        return self.inner.usable
+
+    def times(self, vectors: Floats) -> Floats:
+        """Multiply vectors, shape (m, p), each by its inverse."""
+        within = vectors / self.root
+        across = within.astype(np.float32) @ self.rows.T
+        part = np.take_along_axis(across, self.used, axis=1) * self.weights
+        across[:] = 0.0
+        solved = self.inner.times(part) * self.weights
+        np.put_along_axis(across, self.used, solved, axis=1)
+        return np.asarray((within - across @ self.rows) / self.root)
+
+    def part(self, chosen: NDArray[Any]) -> Dual:
+        """Return some of the matrices."""
+        used, weights = self.used[chosen], self.weights[chosen]
+        return Dual(self.rows, self.root, used, weights, self.inner.part(chosen))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.batched.blocks import CELLS, Block
-from statcv.models.batched.downdate import Factored, Inverse, Whole
+from statcv.models.batched.downdate import Dual, Factored, Inverse, Whole
 from statcv.models.families import EVERY, Family, curvature
 from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.numeric.gram import information_of, of_all_classes, quadratic_of
@@ -22,6 +22,7 @@ from statcv.numeric.threads import WORTH, rows_times, shared
 
 MIN_FACTORED = 100  # coordinates beyond which Hessians are factored, not inverted
 CACHED = 2**19  # values of a block of rows that stay in the cache of the processor
+LEAST_RIDGE = 1e-3  # ridge on a coordinate of unit curvature that Hessians may have
 MAX_VARIANCES = 2**24  # variances of records, at most, that are held for own Hessians
 
 Made = TypeVar("Made")
@@ -79,7 +80,8 @@ class Problem:
         places = np.flatnonzero(chosen)
         each = self.X.shape[-1] * int(self.family.basis.shape[1])
         records = self.block.n * len(self.family.directions)
-        most = min(4 * CELLS // max(each**2, 1), MAX_VARIANCES // max(records, 1))
+        limit = max(4 * CELLS, min(8 * each**2, MAX_VARIANCES))
+        most = min(limit // max(each**2, 1), MAX_VARIANCES // max(records, 1))
         size = max(1, most)
         return [places[i : i + size] for i in range(0, len(places), size)]
 
@@ -114,7 +116,7 @@ class Problem:
 
         def sums(rows: slice) -> Floats:
             X = self.X[rows]
-            eta = rows_times(flat, X.T).reshape(*beta.shape[:2], len(X))
+            eta = rows_times(flat.astype(X.dtype, copy=False), X.T).reshape(*beta.shape[:2], len(X))
             self._pull(eta, rows)
             return rows_times(eta.reshape(-1, len(X)), X)
 
@@ -218,7 +220,7 @@ class Problem:
         inverse = self.rough_inverse(variances)
         return self.gradient_of(eta, theta), inverse
 
-    def rough_inverse(self, variances: Floats) -> Whole | Factored:
+    def rough_inverse(self, variances: Floats) -> Whole | Factored | Dual:
         """Return inverse Hessians with few digits if they are large, but for bad ones.
 
         Gradients show the steps that they lead to the rest; single precision takes half
@@ -232,8 +234,25 @@ class Problem:
         if self.X.shape[-1] * self.family.basis.shape[1] <= MIN_FACTORED:
             return self.inverse_hessian(variances)
         with np.errstate(invalid="ignore", over="ignore"):
-            made = Factored.of(self.hessian(variances.copy(), np.float32))
-            return made if made.usable.all() else Factored.of(self.hessian(variances))
+            made = self._dual(variances[0])
+            if made is None:
+                hessian = self.hessian(variances.copy(), np.float32)
+                made = Factored.of(hessian, np.float32)
+            if made.usable.all():
+                return made
+            return Factored.of(self.hessian(variances), np.float64)
+
+    def _dual(self, variances: Floats) -> Dual | None:
+        """Return inverse Hessians by a row for each record, where these are few."""
+        n, p = self.X.shape[-2:]
+        scaled = self.turn is not None and self.turn.ndim == 1
+        if self.ridge is None or not scaled or 2 * p < n or self.family.width > 1:
+            return None
+        weights = variances.copy()
+        self._weigh(weights[:, None])
+        # a small ridge on an intercept changes a single direction
+        ridge = np.maximum(self.ridge.reshape(-1, p).mean(axis=0), LEAST_RIDGE)
+        return Dual.of(self.X * self.turn, ridge, weights)
 
     def inverse_hessian(self, variances: Floats) -> Whole:
         """Return the inverses of what :meth:`hessian` returns."""
