@@ -140,14 +140,15 @@ def warn_of_codes(columns: Mapping[str, pd.Series[Any]]) -> None:
     each other.
     """
     for name, column in columns.items() if len(columns) <= MOST_COLUMNS else ():
-        values = column.dropna()
-        if not is_number(values.dtype) or not len(values):
+        values = column.to_numpy() if is_number(column.dtype) else np.empty(0)
+        values = values[~np.isnan(values)]
+        if not len(values):
             continue
-        low, high = values.min(), values.max()
+        low, high = values.min().item(), values.max().item()
         for code in {low, high} & set(CODES):
             others = values[values != code]
-            count, apart = len(values) - len(others), (others - code).abs()
-            if count > 1 and apart.min() > np.ptp(others) > 0:
+            count, apart = len(values) - len(others), np.abs(others - code)
+            if count > 1 and len(others) and apart.min() > np.ptp(others) > 0:
                 remedy = KINDS()["code"]["remedy"].partition(";")[0]
                 one = f'"{code:g}"'
                 warn(

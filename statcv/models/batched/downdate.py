@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from statcv.models.batched.blocks import Block
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Bools, Floats
 from statcv.numeric.gram import information_of
 
 # a larger inverse Hessian is treated as missing, by the size of rounding errors
@@ -119,19 +119,16 @@ class Dual:
     Attributes
     ----------
     rows : numpy.ndarray, shape (n, p)
-        Those of Z over ``root``, in single precision.
+        Those of Z over the root of D, in single precision.
     root : numpy.ndarray, shape (p,)
         The root of the diagonal of D.
-    used : numpy.ndarray of int, shape (m, k)
-        The rows that have weights.
-    weights : numpy.ndarray, shape (m, k)
-        The roots of these.
+    weights : numpy.ndarray, shape (m, n)
+        The roots of the weights.
     inner : Factored
     """
 
     rows: Floats
     root: Floats
-    used: Numbers
     weights: Floats
     inner: Factored
 
@@ -139,34 +136,22 @@ class Dual:
     def of(cls, Z: Floats, diagonal: Floats, weights: Floats) -> Dual:
         """Decompose, for the diagonal of D, and weights of shape (m, n)."""
         root = np.sqrt(diagonal)
-        rows = (Z / root).astype(np.float32)
-        most = np.count_nonzero(weights, axis=1).max()
-        used = np.argsort(weights == 0, axis=1, kind="stable")[:, :most]
-        roots = np.sqrt(np.take_along_axis(weights, used, axis=1), dtype=np.float32)
-        products, one = rows @ rows.T, np.eye(most, dtype=np.float32)
-        each = zip(used, roots, strict=True)
-        inner = (products[np.ix_(k, k)] * own * own[:, None] + one for k, own in each)
-        return cls(rows, root, used, roots, Factored.of(inner, np.float32))
-
-    @property
-    def usable(self) -> Bools:
-        """Which matrices are positive definite, shape (m,)."""
-        return self.inner.usable
+        rows, roots = (Z / root).astype(np.float32), np.sqrt(weights, dtype=np.float32)
+        products, one = rows @ rows.T, np.eye(len(rows), dtype=np.float32)
+        inner = (products * own * own[:, None] + one for own in roots)
+        return cls(rows, root, roots, Factored.of(inner, np.float32))
 
     def times(self, vectors: Floats) -> Floats:
         """Multiply vectors, shape (m, p), each by its inverse."""
         within = vectors / self.root
-        across = within.astype(np.float32) @ self.rows.T
-        part = np.take_along_axis(across, self.used, axis=1) * self.weights
-        across[:] = 0.0
-        solved = self.inner.times(part) * self.weights
-        np.put_along_axis(across, self.used, solved, axis=1)
+        across = (within.astype(np.float32) @ self.rows.T) * self.weights
+        across = self.inner.times(across) * self.weights
         return np.asarray((within - across @ self.rows) / self.root)
 
     def part(self, chosen: NDArray[Any]) -> Dual:
         """Return some of the matrices."""
-        used, weights = self.used[chosen], self.weights[chosen]
-        return Dual(self.rows, self.root, used, weights, self.inner.part(chosen))
+        inner = self.inner.part(chosen)
+        return Dual(self.rows, self.root, self.weights[chosen], inner)
 
 
 @dataclass(frozen=True, eq=False)

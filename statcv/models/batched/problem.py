@@ -22,7 +22,7 @@ from statcv.numeric.threads import WORTH, rows_times, shared
 
 MIN_FACTORED = 100  # coordinates beyond which Hessians are factored, not inverted
 CACHED = 2**19  # values of a block of rows that stay in the cache of the processor
-LEAST_RIDGE = 1e-3  # ridge on a coordinate of unit curvature that Hessians may have
+LEAST_RIDGE = 1e-4  # ridge on a coordinate of unit curvature that costs few digits
 MAX_VARIANCES = 2**24  # variances of records, at most, that are held for own Hessians
 
 Made = TypeVar("Made")
@@ -112,11 +112,11 @@ class Problem:
         if self.X.ndim == 3 or self.block.counts is None:
             return self.gradient_of(self.linear(theta), theta)
         beta = self.coefficients(theta)
-        flat = beta.reshape(beta.shape[0] * beta.shape[1], self.X.shape[1])
+        flat = beta.reshape(-1, self.X.shape[1]).astype(self.X.dtype, copy=False)
 
         def sums(rows: slice) -> Floats:
             X = self.X[rows]
-            eta = rows_times(flat.astype(X.dtype, copy=False), X.T).reshape(*beta.shape[:2], len(X))
+            eta = rows_times(flat, X.T).reshape(*beta.shape[:2], len(X))
             self._pull(eta, rows)
             return rows_times(eta.reshape(-1, len(X)), X)
 
@@ -217,10 +217,10 @@ class Problem:
         eta = self.linear(theta)
         with np.errstate(invalid="ignore", over="ignore"):
             variances = self.family.variances(eta)
-        inverse = self.rough_inverse(variances)
+        inverse = self._dual(variances[0]) or self.rough_inverse(variances)
         return self.gradient_of(eta, theta), inverse
 
-    def rough_inverse(self, variances: Floats) -> Whole | Factored | Dual:
+    def rough_inverse(self, variances: Floats) -> Whole | Factored:
         """Return inverse Hessians with few digits if they are large, but for bad ones.
 
         Gradients show the steps that they lead to the rest; single precision takes half
@@ -234,25 +234,30 @@ class Problem:
         if self.X.shape[-1] * self.family.basis.shape[1] <= MIN_FACTORED:
             return self.inverse_hessian(variances)
         with np.errstate(invalid="ignore", over="ignore"):
-            made = self._dual(variances[0])
-            if made is None:
-                hessian = self.hessian(variances.copy(), np.float32)
-                made = Factored.of(hessian, np.float32)
+            made = Factored.of(self.hessian(variances.copy(), np.float32), np.float32)
             if made.usable.all():
                 return made
             return Factored.of(self.hessian(variances), np.float64)
 
     def _dual(self, variances: Floats) -> Dual | None:
-        """Return inverse Hessians by a row for each record, where these are few."""
+        """Return inverse Hessians by a row for each record; None unless these are few.
+
+        They exist for a single linear predictor of columns that nearly all have a
+        ridge, and have few digits.
+        """
         n, p = self.X.shape[-2:]
-        scaled = self.turn is not None and self.turn.ndim == 1
-        if self.ridge is None or not scaled or 2 * p < n or self.family.width > 1:
+        scaled = self.turn is not None and self.turn.ndim == self.family.width == 1
+        if self.ridge is None or not scaled or p <= max(n // 2, MIN_FACTORED):
+            return None
+        ridge = self.ridge.reshape(-1, p).mean(axis=0)
+        if np.count_nonzero(ridge < LEAST_RIDGE) > 1:
             return None
         weights = variances.copy()
         self._weigh(weights[:, None])
-        # a small ridge on an intercept changes a single direction
-        ridge = np.maximum(self.ridge.reshape(-1, p).mean(axis=0), LEAST_RIDGE)
-        return Dual.of(self.X * self.turn, ridge, weights)
+        # a small ridge on the intercept changes a single direction, which steps correct
+        ridge = np.maximum(ridge, LEAST_RIDGE)
+        made = Dual.of(self.X * self.turn, ridge, weights)
+        return made if made.inner.usable.all() else None
 
     def inverse_hessian(self, variances: Floats) -> Whole:
         """Return the inverses of what :meth:`hessian` returns."""
