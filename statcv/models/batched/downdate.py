@@ -127,9 +127,9 @@ class Dual:
     inner : Factored
     """
 
-    rows: Floats
+    rows: NDArray[Any]
     root: Floats
-    weights: Floats
+    weights: NDArray[Any]
     inner: Factored
 
     @classmethod

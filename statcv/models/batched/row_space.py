@@ -209,7 +209,8 @@ def _rotated(X: Floats, place: int | None) -> tuple[Floats, Callable[[], Floats]
 
         @cache
         def basis() -> Floats:
-            return solve_triangular(upper, given, trans="T", check_finite=False).T
+            turned = solve_triangular(upper, given, trans="T", check_finite=False)
+            return np.asarray(turned.T)
 
         return np.ascontiguousarray(upper.T), basis
     # R'R is then XX', without a product of records
