@@ -246,9 +246,9 @@ class Problem:
         ridge, and have few digits.
         """
         n, p = self.X.shape[-2:]
-        if self.ridge is None or self.turn is None or p <= max(n // 2, MIN_FACTORED):
+        if self.ridge is None or self.turn is None or 3 * p <= 2 * n:
             return None
-        if self.turn.ndim > 1 or self.family.width > 1:
+        if p <= MIN_FACTORED or self.turn.ndim > 1 or self.family.width > 1:
             return None
         ridge = self.ridge.reshape(-1, p).mean(axis=0)
         if np.count_nonzero(ridge < LEAST_RIDGE) > 1:
