@@ -504,7 +504,6 @@ WORKING = {
     *("Cut", "ByValue", "PooledSums", "Cells"),
     *("Permuted", "Stratifier", "SiteSums", "HeldKey", "Readable", "SharedRecords"),
     *(
-        "Refittable",
         "Running",
         "Source",
         "Strata",

@@ -74,11 +74,10 @@ def one_thread(blas: bool = True, openmp: bool = True) -> Iterator[None]:
     global _inside, _limits
     outermost = openmp and not getattr(_own, "inside", False)
     with _lock:
-        of_blas, of_openmp = _loaded()
         if blas and _inside == 0:
-            _limits = _limited(of_blas)
+            _limits = _limited(_loaded()[0])
         _inside += blas
-        mine = _limited(of_openmp) if outermost else None
+        mine = _limited(_loaded()[1]) if outermost else None
     if outermost:
         _own.inside = True
     try:

@@ -145,15 +145,20 @@ def warn_of_codes(columns: Mapping[str, pd.Series[Any]]) -> None:
     each other, or are the only ones below 0.
     """
     for name, column in columns.items() if len(columns) <= MOST_COLUMNS else ():
-        values = column.dropna()
-        if not is_number(values.dtype) or not len(values):
+        if not is_number(column.dtype):
             continue
-        low, high = values.min(), values.max()
+        values = column.to_numpy(float, na_value=np.nan)
+        values = values[~np.isnan(values)]
+        if not len(values):
+            continue
+        low, high = values.min().item(), values.max().item()
         for code in {low, high} & set(CODES):
             others = values[values != code]
-            count, apart = len(values) - len(others), (others - code).abs()
+            count, apart = len(values) - len(others), np.abs(others - code)
+            if count == 1 or not len(others) or np.ptp(others) == 0:
+                continue
             alone, far = code < 0 <= others.min(), apart.min() > np.ptp(others)
-            if count > 1 and np.ptp(others) > 0 and (far or alone):
+            if far or alone:
                 remedy = KINDS()["code"]["remedy"].partition(";")[0]
                 one = f'"{code:g}"'
                 where = "far from all other" if far else "below 0, unlike all other"

@@ -144,7 +144,7 @@ def rows_times(rows: NDArray[Any], matrix: NDArray[Any]) -> NDArray[Any]:
         # sums along columns are quicker if the matrix comes first
         columns = matrix.flags.c_contiguous
         return product(matrix.T, rows.T).T if columns else product(rows, matrix)
-    made = np.empty((len(rows), matrix.shape[1]))
+    made = np.empty((len(rows), matrix.shape[1]), matrix.dtype)
     for row, own in zip(rows, made, strict=True):
         np.dot(row, matrix, out=own)
     return made

@@ -89,7 +89,7 @@ class Formula(Printed):
     def products(self) -> tuple[Term, ...]:
         """The columns whose product each term is, if it ``multiplies``."""
         columns = {code: str(one.column) for code, one in self.factors.items()}
-        return tuple(tuple(columns[code] for code in term) for term in self.terms)
+        return tuple(tuple(map(columns.__getitem__, term)) for term in self.terms)
 
     def __getstate__(self) -> dict[str, Any]:
         """Replace modules, which do not pickle, by their names."""

@@ -11,9 +11,8 @@ import sys
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -44,9 +43,8 @@ def caller_scope() -> ChainMap[str, Any]:
     return ChainMap(frame.f_locals, frame.f_globals)
 
 
-@dataclass(frozen=True)
-class Factor:
-    """An expression of a formula.
+class Factor(NamedTuple):
+    """An expression of a formula; a named tuple, as there may be thousands.
 
     Attributes
     ----------

@@ -359,13 +359,16 @@ class NumericColumns(Mapping[str, "pd.Series[Any]"]):
 def multiplied(
     formula: Formula, columns: Mapping[str, pd.Series[Any]] | pd.DataFrame, n: int
 ) -> Floats:
-    """Multiply columns, some rows at a time, so that these stay in the cache."""
+    """Multiply columns; without interactions all at once, a tenth of the time."""
     products = formula.products
+    matrix = np.ones((n, len(products)))
     if isinstance(columns, NumericColumns):
+        if products[formula.intercept :] == tuple(zip(columns.places)):
+            matrix[:, int(formula.intercept) :] = columns.cells
+            return matrix
         used = dict(zip(columns.places, columns.cells.T, strict=True))
     else:
         used = {name: columns[name].to_numpy() for names in products for name in names}
-    matrix = np.ones((n, len(products)))
     for j, names in enumerate(filter(None, products), formula.intercept):
         for name in names:
             matrix[:, j] *= used[name]

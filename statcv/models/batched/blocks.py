@@ -121,14 +121,6 @@ class Block:
             each = [(often * (own == code)).sum(axis=1) for code in codes]
         return np.asarray(np.all(np.array(each) > 0, axis=0))
 
-    def counted(self, place: int) -> Floats:
-        """Return the weight of each record in one of the fits, shape (n,)."""
-        if self.counts is not None:
-            return np.asarray(self.counts[place])
-        counts = np.ones(self.n)
-        counts[self.rows[place]] *= self.times[place]
-        return counts
-
 
 def few(width: int, p: int) -> bool:
     """Return whether changed records are few, compared with p columns."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from statcv.models.batched.blocks import Block
 from statcv.numeric.arrays import Bools, Floats
@@ -69,11 +70,11 @@ class Factored:
     factors: tuple[Floats, ...]
 
     @classmethod
-    def of(cls, matrices: Floats) -> Factored:
-        """Decompose matrices, shape (m, p, p), in their precision."""
+    def of(cls, matrices: Iterable[Floats], precision: DTypeLike) -> Factored:
+        """Decompose matrices, each of shape (p, p), in their precision."""
         from scipy.linalg.lapack import get_lapack_funcs
 
-        (decompose,) = get_lapack_funcs(("potrf",), (matrices,))
+        (decompose,) = get_lapack_funcs(("potrf",), dtype=precision)
         made = (decompose(one, lower=True) for one in matrices)
         return cls(tuple(np.full_like(f, np.nan) if info else f for f, info in made))
 
@@ -107,6 +108,50 @@ class Factored:
         """Return some of the matrices."""
         some = np.arange(len(self.factors))[chosen]
         return Factored(tuple(self.factors[one] for one in some))
+
+
+@dataclass(frozen=True, eq=False)
+class Dual:
+    """Inverses of D + Z'WZ for few rows Z, by factors with a column for each of them.
+
+    By Woodbury's identity they are D⁻¹ − D⁻¹Z'R (I + RZD⁻¹Z'R)⁻¹ RZD⁻¹, with R² = W.
+
+    Attributes
+    ----------
+    rows : numpy.ndarray, shape (n, p)
+        Those of Z over the root of D, in single precision.
+    root : numpy.ndarray, shape (p,)
+        The root of the diagonal of D.
+    weights : numpy.ndarray, shape (m, n)
+        The roots of the weights.
+    inner : Factored
+    """
+
+    rows: NDArray[Any]
+    root: Floats
+    weights: NDArray[Any]
+    inner: Factored
+
+    @classmethod
+    def of(cls, Z: Floats, diagonal: Floats, weights: Floats) -> Dual:
+        """Decompose, for the diagonal of D, and weights of shape (m, n)."""
+        root = np.sqrt(diagonal)
+        rows, roots = (Z / root).astype(np.float32), np.sqrt(weights, dtype=np.float32)
+        products, one = rows @ rows.T, np.eye(len(rows), dtype=np.float32)
+        inner = (products * own * own[:, None] + one for own in roots)
+        return cls(rows, root, roots, Factored.of(inner, np.float32))
+
+    def times(self, vectors: Floats) -> Floats:
+        """Multiply vectors, shape (m, p), each by its inverse."""
+        within = vectors / self.root
+        across = (within.astype(np.float32) @ self.rows.T) * self.weights
+        across = self.inner.times(across) * self.weights
+        return np.asarray((within - across @ self.rows) / self.root)
+
+    def part(self, chosen: NDArray[Any]) -> Dual:
+        """Return some of the matrices."""
+        inner = self.inner.part(chosen)
+        return Dual(self.rows, self.root, self.weights[chosen], inner)
 
 
 @dataclass(frozen=True, eq=False)

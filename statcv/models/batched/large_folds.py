@@ -155,7 +155,8 @@ def _own_inverses(problem: Problem, theta: Floats, often: Floats) -> Inverse | N
     pieces = lean.hessian(variances.repeat(len(lost), axis=1), precision)
     rest = replace(problem, block=Block.of_counts(1 - lost.sum(axis=0, keepdims=True)))
     whole = pieces.sum(axis=0) + rest.hessian(variances, precision)
-    found = Factored.of(whole - pieces) if large else Whole.of(whole - pieces)
+    own = whole - pieces
+    found = Factored.of(own, precision) if large else Whole.of(own)
     return found if found.usable.all() else None
 
 
@@ -228,7 +229,7 @@ def fit_few(
     reach = _longest(records.X, least) * longest_row(family)
     enough = SHARE_LEFT * negligible(family, len(scale)) / reach
     # a Hessian of one fold costs many steps, most of all one of several classes
-    steps = MAX_STEPS_ALONE if far and family.width > 1 else 2 * MAX_STEPS
+    steps = MAX_STEPS_ALONE if far and free > MAX_FREE_CLASSES else 2 * MAX_STEPS
     until = Until(enough, noise=1e-15 * float(np.sqrt(n * len(scale))), most=steps)
     coefficients = np.empty((len(folds), family.width, p))
     sure = np.empty(len(folds), dtype=bool)
@@ -253,9 +254,10 @@ def fit_few(
             if inverse is None:
                 return None
         at = np.tile(theta, (len(some), 1))
-        if far and family.width == 1:
-            # some steps, after which each fit gets a Hessian of its own
-            at, _ = climb(problem, at, Identity(), replace(until, most=MAX_STEPS_FAR))
+        if far and free <= MAX_FREE_CLASSES:
+            # some steps in single precision, after which each fit gets its own Hessian
+            rough = replace(problem, X=records.X.astype(np.float32))
+            at, _ = climb(rough, at, Identity(), replace(until, most=MAX_STEPS_FAR))
             inverse = None
         at, sure[some] = settle(problem, at, until, inverse=inverse)
         coefficients[some] = problem.coefficients(at)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.batched.blocks import CELLS, Block
-from statcv.models.batched.downdate import Factored, Inverse, Whole
+from statcv.models.batched.downdate import Dual, Factored, Inverse, Whole
 from statcv.models.families import EVERY, Family, curvature
 from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.numeric.gram import information_of, of_all_classes, quadratic_of
@@ -22,6 +22,7 @@ from statcv.numeric.threads import WORTH, rows_times, shared
 
 MIN_FACTORED = 100  # coordinates beyond which Hessians are factored, not inverted
 CACHED = 2**19  # values of a block of rows that stay in the cache of the processor
+LEAST_RIDGE = 1e-4  # ridge on a coordinate of unit curvature that costs few digits
 MAX_VARIANCES = 2**24  # variances of records, at most, that are held for own Hessians
 
 Made = TypeVar("Made")
@@ -79,7 +80,8 @@ class Problem:
         places = np.flatnonzero(chosen)
         each = self.X.shape[-1] * int(self.family.basis.shape[1])
         records = self.block.n * len(self.family.directions)
-        most = min(4 * CELLS // max(each**2, 1), MAX_VARIANCES // max(records, 1))
+        limit = max(4 * CELLS, min(8 * each**2, MAX_VARIANCES))
+        most = min(limit // max(each**2, 1), MAX_VARIANCES // max(records, 1))
         size = max(1, most)
         return [places[i : i + size] for i in range(0, len(places), size)]
 
@@ -110,7 +112,7 @@ class Problem:
         if self.X.ndim == 3 or self.block.counts is None:
             return self.gradient_of(self.linear(theta), theta)
         beta = self.coefficients(theta)
-        flat = beta.reshape(beta.shape[0] * beta.shape[1], self.X.shape[1])
+        flat = beta.reshape(-1, self.X.shape[1]).astype(self.X.dtype, copy=False)
 
         def sums(rows: slice) -> Floats:
             X = self.X[rows]
@@ -215,7 +217,7 @@ class Problem:
         eta = self.linear(theta)
         with np.errstate(invalid="ignore", over="ignore"):
             variances = self.family.variances(eta)
-        inverse = self.rough_inverse(variances)
+        inverse = self._dual(variances[0]) or self.rough_inverse(variances)
         return self.gradient_of(eta, theta), inverse
 
     def rough_inverse(self, variances: Floats) -> Whole | Factored:
@@ -232,8 +234,31 @@ class Problem:
         if self.X.shape[-1] * self.family.basis.shape[1] <= MIN_FACTORED:
             return self.inverse_hessian(variances)
         with np.errstate(invalid="ignore", over="ignore"):
-            made = Factored.of(self.hessian(variances.copy(), np.float32))
-            return made if made.usable.all() else Factored.of(self.hessian(variances))
+            made = Factored.of(self.hessian(variances.copy(), np.float32), np.float32)
+            if made.usable.all():
+                return made
+            return Factored.of(self.hessian(variances), np.float64)
+
+    def _dual(self, variances: Floats) -> Dual | None:
+        """Return inverse Hessians by a row for each record; None unless these are few.
+
+        They exist for a single linear predictor of columns that nearly all have a
+        ridge, and have few digits.
+        """
+        n, p = self.X.shape[-2:]
+        if self.ridge is None or self.turn is None or 3 * p <= 2 * n:
+            return None
+        if p <= MIN_FACTORED or self.turn.ndim > 1 or self.family.width > 1:
+            return None
+        ridge = self.ridge.reshape(-1, p).mean(axis=0)
+        if np.count_nonzero(ridge < LEAST_RIDGE) > 1:
+            return None
+        weights = variances.copy()
+        self._weigh(weights[:, None])
+        # a small ridge on the intercept changes a single direction, which steps correct
+        ridge = np.maximum(ridge, LEAST_RIDGE)
+        made = Dual.of(self.X * self.turn, ridge, weights)
+        return made if made.inner.usable.all() else None
 
     def inverse_hessian(self, variances: Floats) -> Whole:
         """Return the inverses of what :meth:`hessian` returns."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 import numpy as np
 
@@ -41,17 +41,24 @@ class RowSpace:
         The records as given.
     rows : numpy.ndarray, shape (n, rank)
         The rotated records, without intercept.
-    basis : numpy.ndarray, shape (p, rank)
-        Orthonormal directions in the columns, 0 for the intercept: the rotated records
-        times these are the records.
+    along : callable
+        Function that returns the basis.
     scale : numpy.ndarray, shape (p,), or None
         What divides the columns first, so that their penalties are alike.
     """
 
     records: TrainingSet
     rows: Floats
-    basis: Floats
+    along: Callable[[], Floats]
     scale: Floats | None = None
+
+    @cached_property
+    def basis(self) -> Floats:
+        """Orthonormal directions in the columns, 0 for the intercept, (p, rank).
+
+        The rotated records times these are the records. Predictions do not need them.
+        """
+        return self.along()
 
     @cached_property
     def rotated(self) -> TrainingSet:
@@ -183,8 +190,8 @@ def spares_the_intercept_only(records: TrainingSet, ridge: Floats) -> bool:
     return np.flatnonzero(~(ridge > 0)).tolist() == free
 
 
-def _rotated(X: Floats, place: int | None) -> tuple[Floats, Floats]:
-    """Return the rotated rows, and the directions, by an orthogonal decomposition.
+def _rotated(X: Floats, place: int | None) -> tuple[Floats, Callable[[], Floats]]:
+    """Return the rotated rows, and what makes the basis, by a decomposition.
 
     That of the Gram matrix takes a third of the time, but loses digits if records
     nearly depend on each other. If they do, a second one has pivots, and is as short as
@@ -199,13 +206,18 @@ def _rotated(X: Floats, place: int | None) -> tuple[Floats, Floats]:
     upper, dependent = lapack.dpotrf(gram)
     condition = lapack.dpocon(upper, np.abs(gram).sum(axis=0).max(initial=0.0))[0]
     if not dependent and condition > WELL_CONDITIONED:
-        basis = solve_triangular(upper, given, trans="T", check_finite=False)
-        return np.ascontiguousarray(upper.T), basis.T
+
+        @cache
+        def basis() -> Floats:
+            turned = solve_triangular(upper, given, trans="T", check_finite=False)
+            return np.asarray(turned.T)
+
+        return np.ascontiguousarray(upper.T), basis
     # R'R is then XX', without a product of records
     Q, R = np.linalg.qr(given.T)
     size = np.abs(R.diagonal())
     if size.min() > INDEPENDENT * size.max():
-        return np.ascontiguousarray(R.T), Q
+        return np.ascontiguousarray(R.T), lambda: Q
     turn, turned, order = qr(R, pivoting=True)
     size = np.abs(turned.diagonal())
     # pivots end where the rest is rounding
@@ -213,7 +225,7 @@ def _rotated(X: Floats, place: int | None) -> tuple[Floats, Floats]:
     rank = np.count_nonzero(size > least)
     rows = np.empty((len(X), rank))
     rows[order] = turned[:rank].T
-    return rows, Q @ turn[:, :rank]
+    return rows, cache(lambda: Q @ turn[:, :rank])
 
 
 def in_row_space(
