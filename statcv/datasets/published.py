@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from statcv.arguments import one_of
-from statcv.datasets.cache import Prepared, Source, obtain
+from statcv.datasets.cache import Prepared, obtain
 from statcv.words import stored_sections
 
 # ---- the published files as plain tables ----
@@ -128,24 +128,17 @@ def _numbered(groups: list[str]) -> list[str]:
 # ---- what is downloaded from where ----
 
 
-def _prepared(name: str, /, **convert: Callable[[Path], pd.DataFrame]) -> _Parts:
+def _prepared(
+    name: str, /, **convert: Callable[[Path], pd.DataFrame]
+) -> dict[str, Prepared]:
     """Return the parts of a data set, each made of its source by a function."""
-    listed, made = stored_sections("statcv.datasets", "published.ini"), {}
-    for part, function in convert.items():
-        told = listed[f"{name} {part}"]
-        source = Source(
-            repository=told["repository"],
-            commit=told["commit"],
-            path=told["path"],
-            sha256=told["source_sha256"],
-            needs=told["needs"] or None,
-        )
-        columns = tuple(told["text"].split())
-        made[part] = Prepared(told["name"], told["sha256"], columns, function, source)
-    return made
+    listed = stored_sections("statcv.datasets", "published.ini")
+    return {
+        part: Prepared(**listed[f"{name} {part}"], convert=function)
+        for part, function in convert.items()
+    }
 
 
-_Parts = dict[str, Prepared]
 CFS = _prepared("cfs", data=cfs_table, predictions=cfs_predictions)
 """The parts of :func:`fetch_cfs`."""
 PTB = _prepared("ptb", data=ptb_table, taxa=ptb_taxa)

@@ -52,10 +52,8 @@ def to_frame(plan: FoldPlan, training: bool = False) -> pd.DataFrame:
     first = plan.first_fit[:-1]
     parts = [_part(plan, first[plan.tests.owners], plan.tests.values, HELD)]
     others = ((plan.dropped, DROPPED), (plan.kept_out, KEPT_OUT), (plan.copied, AGAIN))
-    for lists, role in others:
-        parts.append(_part(plan, lists.owners, lists.values, role))
-    if training:
-        parts.append(_training(plan))
+    parts += [_part(plan, own.owners, own.values, role) for own, role in others]
+    parts += [_training(plan)] if training else []
     table = pd.concat([part for part in parts if len(part)], ignore_index=True)
     ranks = {HELD: 0, TRAINING: 1, DROPPED: 2, KEPT_OUT: 2, AGAIN: 3}
     rank, fit = table["role"].map(ranks), table["fit"].mask(table["role"] == HELD, 0)
@@ -72,9 +70,7 @@ def to_frame(plan: FoldPlan, training: bool = False) -> pd.DataFrame:
     if plan.rebalance is not None:
         table["rebalance"] = plan.rebalance
     table.attrs = {name: getattr(plan, name) for name in ABOUT}
-    constant = {"scheme", "rebalance", "position"} | (
-        {"repeat"} if plan.repeats == 1 else set()
-    )
+    constant = ["scheme", "rebalance", "position", *["repeat"] * (plan.repeats == 1)]
     columns = [name for name in table if name not in constant]
     return Table(table, f"Fold plan, {plan.scheme}: {plan.sentence}", columns)
 
@@ -100,14 +96,16 @@ def _label_columns(rows: pd.Index[Any]) -> dict[str, Any]:
     """Return the labels of records as columns: one for each level of a MultiIndex."""
     if not isinstance(rows, pd.MultiIndex):
         return {ROW: rows}
+    names = label_names(rows.nlevels, rows.names[0] == SITE)
     levels = [rows.get_level_values(i) for i in range(rows.nlevels)]
-    names = [SITE] if rows.names[0] == SITE else []
-    others = len(levels) - len(names)
-    if names and others == 1:
-        names.append(ROW)
-    else:
-        names += [f"{ROW}_{i}" for i in range(1, others + 1)]
     return dict(zip(names, levels, strict=True))
+
+
+def label_names(levels: int, by_site: bool) -> list[str]:
+    """Return the columns of labels with several levels, the first perhaps a site."""
+    if by_site:
+        return [SITE, ROW] if levels == 2 else [SITE, *label_names(levels - 1, False)]
+    return [f"{ROW}_{i}" for i in range(1, levels + 1)]
 
 
 def _with_strata(table: pd.DataFrame, strata: Strata) -> pd.DataFrame:

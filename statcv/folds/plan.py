@@ -207,11 +207,13 @@ class FoldPlan(Printed):
         """Return the records on which a fit is trained, with repetitions."""
         check_whole(fit, "fit", least=0, most=self.n_fits - 1)
         times = np.ones(self.n, dtype=np.intp)
-        times[self.fits.held_out_by(fit)] = 0
-        times[self.dropped[fit]] = 0
-        times[self.kept_out[fit]] = 0
-        copies = self.copied[fit]
-        if not len(copies):
+        for absent in (
+            self.fits.held_out_by(fit),
+            self.dropped[fit],
+            self.kept_out[fit],
+        ):
+            times[absent] = 0
+        if not len(copies := self.copied[fit]):
             return np.flatnonzero(times)
         np.add.at(times, copies, 1)
         return np.repeat(np.arange(self.n), times)
@@ -243,9 +245,8 @@ class FoldPlan(Printed):
     @cached_property
     def n_train(self) -> Ints:
         """The number of training records of each fit, shape (n_fits,)."""
-        held = self.tests.sizes[self.fits.split_of]
-        out = held + self.dropped.sizes + self.kept_out.sizes
-        return self.n - out + self.copied.sizes
+        ones = np.ones(self.n, dtype=np.int64)
+        return self.fits.training_sums(ones).astype(np.int64)
 
     def counts(self, codes: NDArray[Any], classes: int) -> tuple[Ints, Ints]:
         """Return class counts of training sets and of held-out sets.
@@ -288,9 +289,8 @@ class FoldPlan(Printed):
         if self.weighting is not None:
             return self.fits.weighted_means(values, range(self.n_fits))
         means = np.full(self.n_fits, np.nan)
-        sums, filled = self.fits.training_sums(values), self.n_train > 0
-        np.divide(sums, self.n_train, out=means, where=filled)
-        return means
+        sums, n = self.fits.training_sums(values), self.n_train
+        return np.divide(sums, n, out=means, where=n > 0)
 
     def _numbers(self, values: Any, name: str) -> NDArray[Any]:
         array = np.asarray(values)
@@ -523,14 +523,11 @@ class FoldPlan(Printed):
                 digest.update(np.round(part, 9).astype("<f8").tobytes())
         return digest.hexdigest()[:12]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         fits = f" and {self.n_fits} fits" if self.n_fits > self.n_splits else ""
         sizes = f"{plural(self.n, 'record')}, {plural(self.n_splits, 'split')}{fits}"
         lines = wrapped(f"{self.scheme}: {self.sentence}")
         return "\n".join([*lines, f"{sizes}; folds {self.fingerprint}"])
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -641,11 +638,10 @@ class PlannedFits(Printed):
 
     def weighted_means(self, values: NDArray[Any], fits: Iterable[int]) -> Floats:
         """Return the weighted mean of values over some training sets, one by one."""
-        means = []
-        for fit in fits:
-            rows = self.plan.train(fit)
-            means.append(np.average(values[rows], weights=self.plan.weights(fit, rows)))
-        return np.array(means)
+        trained = ((fit, self.plan.train(fit)) for fit in fits)
+        return np.array(
+            [np.average(values[r], weights=self.plan.weights(f, r)) for f, r in trained]
+        )
 
     @cached_property
     def _other_lists(self) -> list[tuple[Ragged, int]]:

@@ -167,19 +167,17 @@ def _check_balance(plan: FoldPlan, response: Response | None) -> None:
         return
     made = plan.response
     if made is not None and not (made.by_class and response.by_class):
-        same = made.kind == response.kind and np.array_equal(
-            made.values, response.values
-        )
-        if not same:
+        same = np.array_equal(made.values, response.values)
+        if made.kind != response.kind or not same:
             raise SchemeError(
                 f"the plan is rebalanced for {made.name}, not for {response.name}; "
                 "make the plan of this outcome."
             )
-    spread = 0.0
-    for code in range(response.classes * response.by_class):
-        means = plan.training_means((response.codes == code).astype(float))
-        spread = max(spread, float(np.ptp(means)))
-    if spread > EVEN:
+    spread = max(
+        float(np.ptp(plan.training_means((response.codes == code).astype(float))))
+        for code in range(response.classes)
+    )
+    if response.by_class and spread > EVEN:
         raise SchemeError(
             f"the plan is rebalanced for another outcome than {response.name}: shares "
             f"of its classes in training differ by up to {spread:.3f}; make the plan "

@@ -57,8 +57,8 @@ def plan_from_column(folds: Any, name: str) -> FoldPlan:
     if len(labels) < 2:
         raise SchemeError(f"the folds {name!r} hold one value only: {labels[0]}.")
     by = "" if name == "scheme" else f" by {name}"
-    sentence = f"{len(labels)} folds as given{by}"
-    return assemble("given", sentence, [fold], labels=[labels.tolist()])
+    said = f"{len(labels)} folds as given{by}"
+    return assemble("given", said, [fold], labels=(tuple(labels.tolist()),))
 
 
 def plan_from_splitter(splitter: Any, y: NDArray[Any], seed: int) -> FoldPlan:
@@ -125,8 +125,7 @@ def _is_a(splitter: Any, kind: str) -> bool:
 
 def _split(pair: Any, n: int, name: str, number: int) -> tuple[Numbers, Numbers]:
     """Return the positions of a split, training before held-out, or refuse it."""
-    sides = pair if isinstance(pair, (tuple, list)) else ()
-    found = [_positions(side) for side in sides]
+    found = [_positions(side) for side in pair if isinstance(pair, (tuple, list))]
     split = f"split {number} of {name}"
     if len(found) != 2 or any(side.ndim != 1 for side in found):
         raise SchemeError(
@@ -175,14 +174,11 @@ def _partitions(tests: list[Numbers], n: int) -> list[Numbers] | None:
     for test in tests:
         if (fold[test] >= 0).any():
             return None
-        fold[test] = number
-        number += 1
+        fold[test], number = number, number + 1
         if (fold >= 0).all():
             repeats.append(fold)
             fold, number = np.full(n, -1), 0
-    if number and repeats:
-        return None
-    return repeats or [fold]
+    return None if number and repeats else repeats or [fold]
 
 
 class GivenSplits:
@@ -202,25 +198,18 @@ def assemble(
     held_out: Sequence[NDArray[Any]],
     kept_out: Sequence[Numbers] = (),
     *,
-    labels: Sequence[Sequence[Any]] | None = None,
+    labels: tuple[Sequence[Any], ...] | None = None,
     seed: int | None = None,
 ) -> FoldPlan:
     """Make a plan from a fold array per repeat, and who is kept out of each fit."""
     folds = [np.asarray(fold) for fold in held_out]
-    if labels is None:
-        labels = [range(1, int(fold.max()) + 2) for fold in folds]
-    tests = Ragged.joined(
-        Ragged.grouped(fold, len(names))
-        for fold, names in zip(folds, labels, strict=True)
-    )
+    sizes = [int(fold.max()) + 1 for fold in folds]
     return FoldPlan(
         scheme=scheme,
         sentence=sentence,
         n=len(folds[0]),
-        tests=tests,
-        labels=tuple(
-            names if isinstance(names, range) else tuple(names) for names in labels
-        ),
+        tests=Ragged.joined(map(Ragged.grouped, folds, sizes)),
+        labels=labels or tuple(range(1, size + 1) for size in sizes),
         kept_out=Ragged.of(kept_out).rising(),
         seed=seed,
     )

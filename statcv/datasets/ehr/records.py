@@ -6,7 +6,6 @@ import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -117,11 +116,9 @@ def simulate_ehr(
     people = population.draw(n, rng)
     weights = duplicates.weights_of(duplicated, people)
 
-    first, last = (
-        np.datetime64(duplicates.FIRST_BIRTH, "D"),
-        np.datetime64(duplicates.LAST_BIRTH, "D"),
-    )
-    birth = first + rng.integers((last - first).astype(int) + 1, size=n)
+    first = np.datetime64(duplicates.FIRST_BIRTH, "D")
+    days = (duplicates.LAST_BIRTH - duplicates.FIRST_BIRTH).days
+    birth = first + rng.integers(days + 1, size=n)
     numbers = rng.permutation(n)
     draws = rng if weights is None else stream(seed, "duplicated")
     if n_sites is None:
@@ -143,10 +140,8 @@ def simulate_ehr(
     if inexact or pseudonyms:
         records["person"] = records["patient_id"]
     if inexact:
-        draws = stream(seed, "inexact")
-        duplicate = order >= n
         records = duplicates.with_inexact_duplicates(
-            records, duplicate, inexact, population.sd, draws
+            records, order >= n, inexact, population.sd, stream(seed, "inexact")
         )
     if pseudonyms:
         records = pseudonymised(records, site, pseudonyms, population.sd, seed)
@@ -207,7 +202,6 @@ def _secret(key: bytes | str | None, pseudonyms: Pseudonyms | None) -> bytes | N
 
 
 CENTURY = 36_525  # days
-HASHED = {"id_hash": "patient_id", "dob_hash": "birth_date"}
 _DIGEST = 7  # bytes of a hash, as many as statcv's keyed digest has
 _SALT = 16  # bytes
 
@@ -289,13 +283,12 @@ def pseudonymised(
     """
     records, sites = records.copy(), int(site.max()) + 1
     x = records[list(COVARIATES)].to_numpy(copy=True)
-    each_site, each_record = (sites, x.shape[1]), x.shape
+    each_site = sites, x.shape[1]
     if pseudonyms.shift:
         moved = stream(seed, "site shift").uniform(-1, 1, size=each_site)
         x += pseudonyms.shift * sd * moved[site]
     if pseudonyms.noise:
-        added = stream(seed, "site noise").standard_normal(each_record)
-        x += pseudonyms.noise * sd * added
+        x += pseudonyms.noise * sd * stream(seed, "site noise").standard_normal(x.shape)
     if pseudonyms.quantise is not None:
         width = np.where(sd > 0, pseudonyms.quantise * sd, 1.0)
         start = stream(seed, "site grid").random(each_site)[site]
@@ -303,9 +296,7 @@ def pseudonymised(
     records[list(COVARIATES)] = x
     most = pseudonyms.date_shift
     days = stream(seed, "site dates").integers(-most, most + 1, size=sites)
-    births = records["birth_date"].to_numpy(dtype="datetime64[D]")
-    births = births + days[site].astype("timedelta64[D]")
-    records["birth_date"] = births.astype("datetime64[ns]")
+    records["birth_date"] += pd.to_timedelta(days[site], unit="D")
     return records
 
 
@@ -327,23 +318,18 @@ def with_hashes(
     seed : int
         Seed for those texts.
     """
-    if salt:
-        drawn = stream(seed, "site key").bytes(_SALT * (int(site.max()) + 1))
-        keys = [key + drawn[at : at + _SALT] for at in range(0, len(drawn), _SALT)]
-    else:
-        keys = [key] * (int(site.max()) + 1)
-    hashes = {
-        name: _hashes(records[column], [keys[number] for number in site])
-        for name, column in HASHED.items()
+    length = _SALT * salt  # each site appends its own salt to the key
+    drawn = stream(seed, "site key").bytes(length * (int(site.max()) + 1))
+    keys = [key + drawn[length * at : length * (at + 1)] for at in site.tolist()]
+    written = {
+        "id_hash": records["patient_id"],
+        "dob_hash": records["birth_date"].dt.strftime("%Y-%m-%d"),
     }
-    return records.assign(**hashes).astype(dict.fromkeys(HASHED, str))
-
-
-def _hashes(values: pd.Series[Any], keys: list[bytes]) -> list[str]:
-    """Hash identifiers, or days written as 1970-12-31, each with its own key."""
-    is_date = pd.api.types.is_datetime64_dtype(values)
-    texts = (values.dt.strftime("%Y-%m-%d") if is_date else values).tolist()
-    return [
-        hmac.digest(key, text.encode(), "sha256")[:_DIGEST].hex()
-        for key, text in zip(keys, texts, strict=True)
-    ]
+    hashes = {
+        name: [
+            hmac.digest(own, text.encode(), "sha256")[:_DIGEST].hex()
+            for own, text in zip(keys, texts, strict=True)
+        ]
+        for name, texts in written.items()
+    }
+    return records.assign(**hashes).astype(dict.fromkeys(hashes, str))

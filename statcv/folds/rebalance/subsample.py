@@ -129,13 +129,12 @@ def subsample(
     codes, n, absent = sets.codes, len(sets.codes), sets.absent
     need = sets.counts - sets.least
     _check_size(int(need.sum()), "drop")
-    sizes = need.sum(axis=1)
-    dropped = [np.empty(0, dtype=np.int64)]
+    sizes, dropped = need.sum(axis=1), [np.empty(0, dtype=np.int64)]
     if strata is not None:
         whole = drop_whole_strata(need, codes, strata, absent, rng)
         need -= whole.counts(codes, sets.classes)
-        dropped.append(keys_of(whole.owners, whole.values, n))
-        absent = np.sort(np.concatenate([absent, dropped[-1]]))
+        dropped = [keys_of(whole.owners, whole.values, n)]
+        absent = np.sort(np.concatenate([absent, *dropped]))
     dropped.extend(_draw_classes(need, codes, absent, rng))
     return _lists(np.concatenate(dropped), sizes, n)
 
@@ -287,7 +286,7 @@ def _lists(pairs: Table, sizes: Table, n: int) -> Ragged:
 
 def bags(
     sets: UnequalSets, rng: np.random.Generator, n_bags: int = 10
-) -> tuple[Ragged, Ragged, Table]:
+) -> tuple[Ragged, Ragged]:
     """Draw bags of equal class totals from each training set (Breiman 1996).
 
     A bag draws from each class of the training set, with replacement, as many
@@ -333,19 +332,16 @@ def bags(
     drops, copies = [], []
     for split in range(splits):
         rows = sets.rows(split)
-        drawn = []
+        times = np.zeros((n_bags, len(rows)), dtype=np.intp)
         for c in np.flatnonzero(least):
             pool = np.flatnonzero(sets.codes[rows] == c)
-            drawn.append(pool[rng.integers(len(pool), size=(n_bags, least[c]))])
-        cells = np.hstack(drawn) + np.arange(n_bags)[:, None] * len(rows)
-        times = np.bincount(cells.ravel(), minlength=n_bags * len(rows))
-        times = times.reshape(n_bags, len(rows))
+            drawn = pool[rng.integers(len(pool), size=(n_bags, least[c]))]
+            np.add.at(times, (np.arange(n_bags)[:, None], drawn), 1)
         again, every = np.maximum(times - 1, 0), np.broadcast_to(rows, times.shape)
         drops.append(Ragged.split(every[times == 0], (times == 0).sum(axis=1)))
         twice = np.repeat(every.ravel(), again.ravel())
         copies.append(Ragged.split(twice, again.sum(axis=1)))
-    fits = np.full(splits, n_bags, dtype=np.int64)
-    return Ragged.joined(drops), Ragged.joined(copies), fits
+    return Ragged.joined(drops), Ragged.joined(copies)
 
 
 # ---- whole strata dropped, as far as the class totals allow ----

@@ -55,10 +55,9 @@ def sample_of_classes(
         times = []
         for c in (a, b):
             each, more = divmod(share, int(sizes[c]))
-            of_class = np.full(sizes[c], each)
-            of_class[(begin[c] + np.arange(more)) % sizes[c]] += 1
+            times.append(np.full(sizes[c], each))
+            times[-1][(begin[c] + np.arange(more)) % sizes[c]] += 1
             begin[c] = (begin[c] + more) % sizes[c]
-            times.append(of_class)
         rows = np.concatenate([shuffled[a], shuffled[b]])
         sort = np.repeat([0, 1], [sizes[a], sizes[b]])
         parts.append(rows[_drawn(sort, np.concatenate(times), rng)])

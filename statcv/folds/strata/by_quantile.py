@@ -166,10 +166,9 @@ class ByQuantile(Stratifier):
         at, (numbers, dates) = cut.at, as_floats(frame, self.columns[0])
         assert isinstance(at, Thresholds)
         if dates != at.dates:
-            kinds = ("numbers", "dates")
+            own, made = ("dates", "numbers") if dates else ("numbers", "dates")
             raise DataError(
-                f"column {self.label!r} holds {kinds[dates]}, but the bins were made "
-                f"of {kinds[at.dates]}."
+                f"column {self.label!r} holds {own}, but the bins were made of {made}."
             )
         return np.searchsorted(at.bounds, numbers, side="right")
 
@@ -225,17 +224,12 @@ def _warn_of_empty(sizes: Numbers, label: str) -> None:
     if not len(empty):
         return
     listed = ", ".join(map(str, empty[:10])) + ", …" * (len(empty) > 10)
-    alone = ""
-    if len(filled) == 1:
-        alone = (
-            f" Fold {filled[0]} holds out every record, and leaves none to train on "
-            "here."
-        )
-    warn(
+    said = (
         f"{len(empty)} of {len(sizes)} folds at the thresholds of {label} hold out no "
-        f"record: {listed}. The other folds keep their numbers.{alone}",
-        FoldWarning,
+        f"record: {listed}. The other folds keep their numbers."
     )
+    alone = " Fold {} holds out every record, and leaves none to train on here."
+    warn(said + (alone.format(filled[0]) if len(filled) == 1 else ""), FoldWarning)
 
 
 def cut_at(
@@ -251,13 +245,10 @@ def cut_at(
     Thresholds are midway between two values unless given; each lies in the bin above.
     """
     units, label = len(at) + 1, stratifier.label
-    said = f"{units} quantile bins of {label}"
+    said, then = f"{units} quantile bins of {label}", ""
     if allocated is not None:
-        said = f"{units} bins of {label} at given thresholds"
-    if fixed:
-        said += ", one a fold"
-    else:
-        said += f"{',' * (allocated is not None)} allocated to {k} folds"
+        said, then = f"{units} bins of {label} at given thresholds", ","
+    said += ", one a fold" if fixed else f"{then} allocated to {k} folds"
     return Cut(stratifier, units, fixed, codes, said, at, allocated)
 
 

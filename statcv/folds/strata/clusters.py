@@ -333,9 +333,7 @@ def _fold_of_bin(strata: Strata) -> dict[tuple[int, str], Any]:
         return {}
     texts = strata.cuts[0].bins
     return {
-        (repeat, text): names[fold]
-        for repeat, (names, folds) in enumerate(
-            zip(strata.labels, strata.folds, strict=True), start=1
-        )
+        (at + 1, text): strata.labels[at][fold]
+        for at, folds in enumerate(strata.folds)
         for text, fold in zip(texts, folds.tolist(), strict=True)
     }

@@ -69,14 +69,11 @@ class Thresholds(Printed):
         if len(kinds) > 1:
             raise ArgumentTypeError("thresholds mix numbers and dates; give one kind.")
         made = cls(tuple(number for number, _ in read), kinds.pop())
-        texts = made.texts
-        for i, (low, high) in enumerate(
-            zip(made.values, made.values[1:], strict=False)
-        ):
-            if low >= high:
-                raise ArgumentError(
-                    f"thresholds must rise, but {texts[i + 1]} comes after {texts[i]}."
-                )
+        if len(wrong := np.flatnonzero(np.diff(made.bounds) <= 0)):
+            before, after = made.texts[wrong[0]], made.texts[wrong[0] + 1]
+            raise ArgumentError(
+                f"thresholds must rise, but {after} comes after {before}."
+            )
         return made
 
     def __len__(self) -> int:
@@ -102,10 +99,8 @@ class Thresholds(Printed):
     @property
     def listed(self) -> str:
         """The thresholds as a list in print, the first and the last of many."""
-        texts = self.texts
-        if len(texts) > 6:
-            texts = [*texts[:3], "…", texts[-1]]
-        return f"[{', '.join(texts)}]"
+        texts, many = self.texts, len(self) > 6
+        return f"[{', '.join([*texts[:3], '…', texts[-1]] if many else texts)}]"
 
     @property
     def bins(self) -> list[str]:
@@ -265,8 +260,7 @@ def _least_squares(below: Positions, places: list[Positions]) -> Positions:
         best = total.argmin(axis=1)
         back.append(best)
         before, cost = here, np.minimum(total[np.arange(len(here)), best], _NEVER)
-    cuts = np.empty(len(places), dtype=np.int64)
-    at = back[-1][0]
+    cuts, at = np.empty(len(places), dtype=np.int64), back[-1][0]
     for j in range(len(places) - 1, -1, -1):
         cuts[j], at = places[j][at], back[j][at]
     return cuts
