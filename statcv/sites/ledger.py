@@ -161,7 +161,7 @@ class Ledger(Printed):
         return json.dumps(held, indent=2, sort_keys=True) + "\n"
 
     @classmethod
-    def from_json(cls, text: str) -> Ledger:
+    def from_json(cls, text: str | bytes) -> Ledger:
         """Read a ledger."""
         read = json.loads(text)
         return cls(read["held"], set(read["permitted"]))

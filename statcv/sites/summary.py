@@ -84,7 +84,7 @@ def _of_query(
         f"Intervals: DeLong's for auROC, of records for means; each {assumes}.",
         f"auROC is computed from counts in at most {_order_in_words(sums)}",
     ]
-    if lost := sum(1 for number in source.left_out.values() if number != 0):
+    if lost := sum(number != 0 for number in source.left_out.values()):
         notes.append(
             f"{plural(lost, 'site')} omitted rows in which something is missing, "
             "or is not an outcome or a probability."

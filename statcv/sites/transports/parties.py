@@ -7,7 +7,7 @@ received messages. Its files are then the same bytes as before, signatures inclu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from statcv.sites.messages import MINIMUM_SITES, Message, is_refusal, too_few
 from statcv.sites.plan import SitesPlan
 from statcv.sites.progress import Phase
 from statcv.sites.site import Site
+from statcv.sites.transports import exchange as files
 from statcv.sites.transports.exchange import (
     COORDINATOR,
     ROSTER,
@@ -26,14 +27,9 @@ from statcv.sites.transports.exchange import (
     IncompleteError,
     Turn,
     card_name,
-    check_names,
     file_name,
-    key_name,
     named,
-    read,
-    read_document,
     waiting,
-    write,
 )
 from statcv.sites.transports.homes import TREES_FILE, Home, read_ledger, read_trees
 from statcv.sites.trees import DroppedOutError, Grow, Job
@@ -61,7 +57,7 @@ def coordinate(folder: Path, plan: SitesPlan, sites: Sequence[str] = ()) -> Home
     names = sorted(sites or plan.sites)
     if not names:
         raise SiteError("the plan names no sites; say which take part: A,B,C.")
-    check_names(names)
+    files.check_names(names)
     if plan.sites and set(names) != set(plan.sites):
         raise SiteError(
             f"the plan is for {named(sorted(plan.sites))}, and not for "
@@ -92,12 +88,6 @@ class CoordinatorParty:
 
     home: Home
     _run: Coordinator | None = field(default=None, init=False)
-    _latest: bytes = field(default=b"", init=False)
-
-    @property
-    def sites(self) -> list[str]:
-        """Names of the sites that take part."""
-        return list(self.home.told["sites"])
 
     def step(self, exchange: Exchange) -> Turn:
         """Add up the answers of all sites, or say whom the coordinator waits for.
@@ -112,7 +102,7 @@ class CoordinatorParty:
         """
         home, who, did = self.home, "The coordinator", []
         exchange.make()
-        exchange.tidy(COORDINATOR, [*self.sites, COORDINATOR])
+        exchange.tidy(COORDINATOR, [*home.told["sites"], COORDINATOR])
         if exchange.publish_card(COORDINATOR, home.key, home.plan):
             did.append(f"left its public key in {card_name(COORDINATOR)}")
         keys, absent = self._keys(exchange)
@@ -126,23 +116,26 @@ class CoordinatorParty:
         roster = home.key.document(COORDINATOR, home.plan, keys=dict(keys))
         if exchange.leave(ROSTER, roster):
             did.append(f"listed the keys of {len(keys)} sites in {ROSTER}")
-        if self._publish(exchange):
+        if exchange.publish(number, COORDINATOR, home.key, run.latest):
             did.append(f"published round {number} ({run.progress.phase})")
-        if run.ended:
-            return Turn(self._end(exchange, keys), bool(did), ended=True)
-        if absent := self._collect(exchange, keys, number):
-            files = listed([file_name(number, site) for site in absent])
-            return waiting(who, did, f"{named(absent)} ({files})")
-        self._advance(run, keys, number)
-        self._publish(exchange)
-        if run.ended:
-            return Turn(self._end(exchange, keys), True, ended=True)
-        return Turn(
-            f"{who} added up the answers of {len(keys)} sites to round {number}, and "
-            f"published round {number + 1} ({run.progress.phase}) in "
-            f"{file_name(number + 1, COORDINATOR)}.",
-            True,
-        )
+        if not run.ended:
+            if absent := self._collect(exchange, keys, number):
+                files = listed([file_name(number, site) for site in absent])
+                return waiting(who, did, f"{named(absent)} ({files})")
+            self._advance(run, keys)
+            exchange.publish(number + 1, COORDINATOR, home.key, run.latest)
+            did.append(
+                f"added up the answers of {len(keys)} sites to round {number}, and "
+                f"published round {number + 1} ({run.progress.phase}) in "
+                f"{file_name(number + 1, COORDINATOR)}"
+            )
+        if not run.ended:
+            return Turn(f"{who} {did[-1]}.", True)
+        # who has not read the last message
+        absent = self._collect(exchange, keys, run.progress.round)
+        still = "; the last message is still to be read by " if absent else ""
+        told = f"The run has ended after {run.progress.round} rounds{still}"
+        return Turn(f"{told}{named(absent) if absent else ''}.", bool(did), ended=True)
 
     def ended(self) -> Coordinator:
         """Return the run, if it has ended.
@@ -169,9 +162,10 @@ class CoordinatorParty:
         kept = self.home.site_keys()
         if kept is not None:
             return kept, []
-        found = {site: exchange.public_key(site, self.home.plan) for site in self.sites}
+        names, plan = self.home.told["sites"], self.home.plan
+        found = {site: exchange.public_key(site, plan) for site in names}
         keys = {site: key for site, key in found.items() if key is not None}
-        absent = [site for site in self.sites if site not in keys]
+        absent = [site for site in names if site not in keys]
         if len({*keys.values(), self.home.key.public}) <= len(keys):
             raise SiteError(
                 f"two of {named(list(keys))} have the same key; each needs a "
@@ -183,47 +177,39 @@ class CoordinatorParty:
 
     # ---- rounds ----
 
-    @property
-    def _kept(self) -> Exchange:
-        """The answers that were taken, which nobody can change again."""
-        return Exchange(self.home.own)
-
     def _resumed(self, keys: Mapping[str, str]) -> Coordinator:
         """Return the run as it was after the last answers of all sites."""
         if self._run is None:
             run = Coordinator(self.home.plan)
-            self._latest = run.start()
-            while not run.ended:
-                number = run.progress.round
-                names = [file_name(number, site) for site in keys]
-                if not all((self.home.own / name).exists() for name in names):
-                    break
-                self._advance(run, keys, number)
+            run.start()
+            while not run.ended and not self._unanswered(run.progress.round, keys):
+                self._advance(run, keys)
             self._run = run
         return self._run
 
-    def _advance(self, run: Coordinator, keys: Mapping[str, str], number: int) -> None:
-        self._run = None  # there is no run until the step has succeeded
-        plan, kept = self.home.plan, self._kept
-        found = [kept.message(number, site, key, plan) for site, key in keys.items()]
-        self._latest = run.step([one for one in found if one is not None])
-        self._run = run
+    def _unanswered(self, number: int, keys: Iterable[str]) -> list[str]:
+        """Return the sites whose answers to a round were not taken.
 
-    def _publish(self, exchange: Exchange) -> bool:
-        assert self._run is not None
-        number = self._run.progress.round
-        return exchange.publish(number, COORDINATOR, self.home.key, self._latest)
+        An answer that was taken is in the home, where nobody can change it again.
+        """
+        own = self.home.own
+        return [site for site in keys if not (own / file_name(number, site)).exists()]
+
+    def _advance(self, run: Coordinator, keys: Mapping[str, str]) -> None:
+        self._run = None  # there is no run until the step has succeeded
+        plan, kept, number = self.home.plan, Exchange(self.home.own), run.progress.round
+        found = [kept.message(number, site, key, plan) for site, key in keys.items()]
+        run.step([one for one in found if one is not None])
+        self._run = run
 
     def _collect(
         self, exchange: Exchange, keys: Mapping[str, str], number: int
     ) -> list[str]:
         """Take the answers that are there, and return which sites have not answered."""
         absent = []
-        for site, key in keys.items():
-            if (self.home.own / file_name(number, site)).exists():
-                continue
+        for site in self._unanswered(number, keys):
             try:
-                found = exchange.message(number, site, key, self.home.plan)
+                found = exchange.message(number, site, keys[site], self.home.plan)
             except IncompleteError:
                 found = None
             if found is None:
@@ -232,18 +218,8 @@ class CoordinatorParty:
                 why = Message.of(found).header["why"]
                 raise SiteError(f"site {site} refuses: {why}")
             else:
-                exchange.copy(file_name(number, site), self._kept)
+                exchange.copy(file_name(number, site), Exchange(self.home.own))
         return absent
-
-    def _end(self, exchange: Exchange, keys: Mapping[str, str]) -> str:
-        """Return a sentence at the end, with who has not read the last message."""
-        assert self._run is not None
-        number = self._run.progress.round
-        absent = self._collect(exchange, keys, number)
-        told = f"The run has ended after {number} rounds"
-        if absent:
-            told += f"; the last message is still to be read by {named(absent)}"
-        return f"{told}."
 
 
 # ---- a site ----
@@ -285,7 +261,7 @@ def join(
         If the data do not suit the plan or break a rule of disclosure, or have changed,
         or have answered another plan.
     """
-    check_names([site])
+    files.check_names([site])
     known = read_ledger(folder)
     if permit:
         known.permit(plan)
@@ -293,10 +269,10 @@ def join(
     _raise_refusal(site, trial.step(Coordinator(plan).start()))
     card = None
     if coordinator is not None:
-        card = read(coordinator)
+        card = files.read(coordinator)
         if card is None:
             raise SiteError(f"site {site}: there is no file {coordinator}.")
-        told = read_document(card, COORDINATOR, plan, str(coordinator))["key"]
+        told = files.read_document(card, COORDINATOR, plan, str(coordinator))["key"]
     home = Home.make(folder, site, plan, {"data": file, **(layout or {})})
     home.keep_ledger(known)
     if card is not None:
@@ -304,11 +280,11 @@ def join(
         if kept not in (None, told):
             raise SiteError(
                 f"site {site}: the home already relies on another key of the "
-                f"coordinator, {key_name(str(kept))}; clear up which is right, and "
-                "begin again with a new home if it is the new one."
+                f"coordinator, {files.key_name(str(kept))}; clear up which is right, "
+                "and begin again with a new home if it is the new one."
             )
-        write(home.own / card_name(COORDINATOR), card)
-    write(folder / card_name(site), home.key.card(site, plan))
+        files.write(home.own / card_name(COORDINATOR), card)
+    files.write(folder / card_name(site), home.key.card(site, plan))
     return home
 
 
@@ -341,11 +317,6 @@ class SiteParty:
         self.entries = self.home.entries()
 
     @property
-    def who(self) -> str:
-        """The party at the beginning of a sentence."""
-        return f"Site {self.home.party}"
-
-    @property
     def answers(self) -> list[Entry]:
         """The answers in the order of rounds, without refusals."""
         return [entry for entry in self.entries if not is_refusal(entry.sent)]
@@ -365,7 +336,7 @@ class SiteParty:
             has answered nothing, and goes on when the right file is there.
         """
         home, name, answers, did = self.home, self.home.party, self.answers, []
-        number = len(answers)
+        who, number = f"Site {name}", len(answers)
         exchange.check()
         exchange.tidy(name)
         if exchange.publish_card(name, home.key, home.plan):
@@ -373,20 +344,20 @@ class SiteParty:
         if answers and exchange.publish(number - 1, name, home.key, answers[-1].sent):
             did.append(f"left its answer in {file_name(number - 1, name)} again")
         if answers and Message.of(answers[-1].received).kind == Phase.END:
-            return Turn(f"{self.who} has ended.", bool(did), ended=True)
+            return Turn(f"{who} has ended.", bool(did), ended=True)
         awaited = file_name(number, COORDINATOR)
         try:
             message = self._received(exchange, number)
         except IncompleteError:
-            return waiting(self.who, did, f"the rest of {awaited}; copy it again")
+            return waiting(who, did, f"the rest of {awaited}; copy it again")
         if message is None:
-            return waiting(self.who, did, f"the coordinator ({awaited})")
+            return waiting(who, did, f"the coordinator ({awaited})")
         sent = self.answer(message)
         exchange.publish(number, name, home.key, sent)
         _raise_refusal(name, sent)
-        asked = Message.of(message).kind
-        told = f"{self.who} answered round {number} ({asked}) in "
-        return Turn(f"{told}{file_name(number, name)}.", True, ended=asked == Phase.END)
+        asked, file = Message.of(message).kind, file_name(number, name)
+        told = f"{who} answered round {number} ({asked}) in {file}."
+        return Turn(told, True, ended=asked == Phase.END)
 
     # ---- what comes in ----
 
@@ -422,8 +393,8 @@ class SiteParty:
         if keys.get(site) != own:
             raise SiteError(
                 f"site {site}: the coordinator took another key for that of this site "
-                f"than {key_name(own)}; give it the right {card_name(site)}, and begin "
-                "again in an empty directory."
+                f"than {files.key_name(own)}; give it the right {card_name(site)}, and "
+                "begin again in an empty directory."
             )
         if len({*keys.values(), public}) <= len(keys):
             raise SiteError(
