@@ -23,15 +23,9 @@ from statcv.models import Linear, Logit
 from statcv.sites.plan import CELL, TREES, Levels, SitesPlan, described
 from statcv.sites.trees import Trees
 
+OF_PROBABILITIES: Final = ("auroc", "brier", "log_loss", "calibration_intercept")
 METRICS: Final = {
-    "logit": (
-        "auroc",
-        "brier",
-        "log_loss",
-        "calibration_intercept",
-        "calibration_slope",
-        "oe_ratio",
-    ),
+    "logit": (*OF_PROBABILITIES, "calibration_slope", "oe_ratio"),
     "linear": ("rmse", "mse", "mae", "r2"),
 }
 DECISIONS: Final = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
@@ -124,9 +118,8 @@ def agree(
     arguments.check_whole(cell, "cell", least=1)
     arguments.check_whole(bins, "bins", least=8, most=arguments.MAX_BINS)
     arguments.check_whole(rounds, "rounds", least=5, most=MAX_ROUNDS)
-    arguments.check_whole(
-        permutations, "permutations", least=0, most=arguments.MAX_RESAMPLES
-    )
+    most = arguments.MAX_RESAMPLES
+    arguments.check_whole(permutations, "permutations", least=0, most=most)
     chosen = _model(model)
     for name, values in (levels or {}).items():
         if not arguments.is_list(values):
@@ -235,10 +228,8 @@ def _trial(
         )
     if not classes and outcome in levels:
         raise ArgumentError(f"the outcome {outcome} of least squares has no levels.")
-    design, other = (
-        make_design(formula, made_up(names, levels, classes, trial), scope=SCOPE)
-        for trial in range(2)
-    )
+    frames = (made_up(names, levels, classes, trial) for trial in range(2))
+    design, other = (make_design(formula, frame, scope=SCOPE) for frame in frames)
     if design.terms.stateful:
         raise FormulaError(
             f"{formula!r} has a term that learns from the data (such as center, scale, "
@@ -294,10 +285,9 @@ def columns_of(formula: str) -> list[str]:
         described_ = ModelDesc.from_formula(formula)
     except (PatsyError, SyntaxError) as error:
         raise FormulaError(f"{formula!r} cannot be read: {error}") from None
-    sides = (described_.lhs_termlist, described_.rhs_termlist)
     left, right = (
         _of_code([factor.name() for term in terms for factor in term.factors])
-        for terms in sides
+        for terms in (described_.lhs_termlist, described_.rhs_termlist)
     )
     if len(left) != 1:
         raise FormulaError(
@@ -317,14 +307,12 @@ def _of_code(codes: Sequence[str]) -> list[str]:
         if code == ".":
             found["."] = None
             continue
-        tree = ast.parse(code, mode="eval")
-        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-        lent = {id(part) for call in calls for part in ast.walk(call.func)}
-        lent |= {
-            id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)
-        }
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Name) and id(node) not in lent:
+        nodes = [*ast.walk(ast.parse(code, mode="eval"))]
+        calls = [node for node in nodes if isinstance(node, ast.Call)]
+        lent = [part for call in calls for part in ast.walk(call.func)]
+        lent += [node.value for node in nodes if isinstance(node, ast.Attribute)]
+        for node in nodes:
+            if isinstance(node, ast.Name) and node not in lent:
                 found[node.id] = None
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Q":
                 quoted = node.args[0]

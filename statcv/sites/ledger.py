@@ -47,19 +47,15 @@ class Entry(Printed):
     def after(cls, entries: Sequence[Entry], received: bytes, sent: bytes) -> Entry:
         """Return the entry that follows others."""
         before = entries[-1].chain if entries else ""
-        digest = hashlib.sha256(before.encode())
-        for part in (received, sent):
-            digest.update(hashlib.sha256(part).digest())
-        return cls(received, sent, digest.hexdigest())
+        both = [hashlib.sha256(part).digest() for part in (received, sent)]
+        chain = hashlib.sha256(b"".join([before.encode(), *both])).hexdigest()
+        return cls(received, sent, chain)
 
     def to_line(self) -> str:
         """Return the entry as one line of JSON."""
-        told = {
-            "received": base64.b64encode(self.received).decode(),
-            "sent": base64.b64encode(self.sent).decode(),
-            "chain": self.chain,
-        }
-        return canonical(told).decode() + "\n"
+        sides = {"received": self.received, "sent": self.sent}
+        told = {n: base64.b64encode(side).decode() for n, side in sides.items()}
+        return canonical({**told, "chain": self.chain}).decode() + "\n"
 
     @classmethod
     def of_line(cls, line: str) -> Entry:

@@ -78,7 +78,6 @@ class Progress:
         self.forests: Forests | None = None
         self.by_class = np.zeros((self.plan.k, 2))
         self.trained = np.zeros(self.plan.k + 1)
-        self.held = np.zeros(2)
         self.edges = np.zeros(0)
         self.scored: dict[str, Floats] = {}
         self.targets = np.zeros(0)
@@ -110,32 +109,29 @@ class Progress:
         ModelError
             If the fits have no solution.
         """
-        sums = {
-            name: message.array(name, shape) for name, shape in self.shapes().items()
-        }
+        sums = {name: message.array(name, at) for name, at in self.shapes().items()}
         self.round += 1
         if self.phase == Phase.JOIN:
             self.by_class, self.trained = sums["by_class"], sums["trained"]
             self.n_sites = len(message.header.get("sites", ()))
             self.phase = Phase.GROW if self.plan.grown else Phase.FIT
         elif self.phase == Phase.FIT:
-            self.held = sums.pop("held")
+            held = sums.pop("held")
             self.fits.advance(sums, self.trained)
-            if (
-                not self.fits.open.any()
-                or self.round >= self.plan.rounds - MAX_ROUNDS_AFTER_FITS
-            ):
-                self._end_fits()
+            spent = self.round >= self.plan.rounds - MAX_ROUNDS_AFTER_FITS
+            if spent or not self.fits.open.any():
+                self._end_fits(held)
         elif self.phase == Phase.GROW:
-            self.held = sums["held"]
-            self._end_fits()
-        elif self.phase == Phase.SCORE:
-            self.scored = sums
-            self._vary_next()
+            self._end_fits(sums["held"])
+        elif self.phase in (Phase.SCORE, Phase.CALIBRATE):
+            if self.phase == Phase.SCORE:
+                self.scored = sums
             if self.plan.binary:
-                self._recalibrate(sums["recalibration"])
-        elif self.phase == Phase.CALIBRATE:
-            self._recalibrate(sums["recalibration"])
+                self.recalibrated.advance(sums["recalibration"])
+            if self.plan.binary and self.recalibrated.open:
+                self.phase = Phase.CALIBRATE
+            else:
+                self._vary_next()
         elif self.phase == Phase.SLOPE:
             self.targets = sums["targets"]
             self.phase = Phase.VARY
@@ -145,29 +141,18 @@ class Progress:
         else:
             raise MessageError("the computation has ended.")
 
-    def _end_fits(self) -> None:
-        self.phase = Phase.SCORE
-        if self.plan.binary:
-            n = int(self.by_class.sum())
-            total, squares = self.held.tolist()
-            self.edges = score_edges(
-                total, squares, n, self.plan.bins, self.plan.decisions
-            )
-
-    def _recalibrate(self, sums: Floats) -> None:
-        self.recalibrated.advance(sums)
-        if self.recalibrated.open:
-            self.phase = Phase.CALIBRATE
-        else:
-            self._vary_next()
+    def _end_fits(self, held: Floats) -> None:
+        self.phase, plan = Phase.SCORE, self.plan
+        if plan.binary:
+            total, squares, n = *held.tolist(), int(self.by_class.sum())
+            self.edges = score_edges(total, squares, n, plan.bins, plan.decisions)
 
     def _vary_next(self) -> None:
         """Go on to the variances, which need no derivatives of trees."""
-        self.phase = Phase.SLOPE
-        if self.plan.grown:
+        self.phase, plan = Phase.SLOPE, self.plan
+        if plan.grown:
             self.phase = Phase.VARY
-            shape = len(self.plan.metrics), self.plan.k, self.plan.n_columns
-            self.targets = np.zeros(shape)
+            self.targets = np.zeros((len(plan.metrics), plan.k, plan.n_columns))
 
     @property
     def predictor(self) -> Predictor:
