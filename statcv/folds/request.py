@@ -207,15 +207,15 @@ class Holdout:
     @classmethod
     def read(cls, arguments: FoldArguments, table: pd.DataFrame) -> Holdout:
         """Find the stratifier among the columns of the data."""
-        stratify = arguments.stratify
+        stratify, there = arguments.stratify, table
         if stratify is None:
             return cls(arguments, table, None)
         names = getattr(stratify, "columns", stratify)
         named = [names] if isinstance(names, str) else names
-        known = isinstance(named, (list, tuple)) and all(
+        if isinstance(named, (list, tuple)) and all(
             isinstance(name, str) and name in table.columns for name in named
-        )
-        there = table.dropna(subset=list(named)) if known else table
+        ):
+            there = table.dropna(subset=list(named))
         found = resolve_stratifier(stratify, there if len(there) else table)
         return cls(arguments, table, found)
 

@@ -429,16 +429,16 @@ def _kind_by_kind(
     rows, kind_of = kinds_of_rows(table)
     many = np.where(rows.any(axis=1), np.bincount(kind_of), 0)
     asking, asked = _ask_for_kinds(need, rows, many, rng)
-    splits, chosen = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
+    pairs = [np.empty((2, 0), np.intp)]
     barred_kind = kind_of[barred % number]
     for kind in np.unique(asked):
         wanted = np.bincount(asking[asked == kind], minlength=len(need))
         pool = np.flatnonzero(kind_of == kind)
         drawn = draw_evenly(wanted, pool, barred[barred_kind == kind], number, rng)
-        owner = np.repeat(np.arange(len(need)), wanted)
-        chosen.append(drawn[drawn >= 0])
-        splits.append(owner[drawn >= 0])
-    return np.concatenate(splits), np.concatenate(chosen)
+        both = np.stack([np.repeat(np.arange(len(need)), wanted), drawn])
+        pairs.append(both[:, drawn >= 0])
+    splits, chosen = np.hstack(pairs)
+    return splits, chosen
 
 
 def _ask_for_kinds(
@@ -450,18 +450,16 @@ def _ask_for_kinds(
     active = np.flatnonzero(left.any(axis=1))
     while len(active):
         states, state_of = kinds_of_rows(left[active])
-        going = [active[:0]]
+        before = len(asking)
         for number, state in enumerate(states):
             share = np.cumsum(many * (rows <= state).all(axis=1))
             if share[-1]:
                 splits = active[state_of == number]
-                kind = np.searchsorted(
-                    share, rng.integers(share[-1], size=len(splits)), side="right"
-                )
+                drawn = rng.integers(share[-1], size=len(splits))
+                kind = np.searchsorted(share, drawn, side="right")
                 left[splits] -= rows[kind]
                 asking.append(splits)
                 asked.append(kind)
-                going.append(splits)
-        active = np.concatenate(going)
+        active = np.concatenate([active[:0], *asking[before:]])
         active = active[left[active].any(axis=1)]
     return np.concatenate(asking), np.concatenate(asked)

@@ -152,11 +152,10 @@ def sql_bins(
         missing = sql["no_number"].format(value)
         write = _real if dialect == "sqlite" else _double
         literals = [write(number) for number in at.values]
-    lines = [f"CASE WHEN {missing} THEN NULL"]
-    for literal, fold in zip(literals, folds, strict=False):
-        lines.append(f"  WHEN {value} < {literal} THEN {int(fold)}")
-    lines.append(f"  ELSE {int(folds[-1])} END")
-    return "\n".join(lines)
+    below = [f"{value} < {literal} THEN" for literal in literals]
+    cases = [f"  WHEN {one} {int(k)}" for one, k in zip(below, folds, strict=False)]
+    first, last = f"CASE WHEN {missing} THEN NULL", f"  ELSE {int(folds[-1])} END"
+    return "\n".join([first, *cases, last])
 
 
 def _named(dialect: str) -> SectionProxy:
@@ -198,23 +197,20 @@ def register_sqlite(connection: Any) -> None:
     encoding = connection.execute("PRAGMA encoding").fetchone()[0]
     if encoding != "UTF-8":
         raise ArgumentError(f"the database must hold text as UTF-8, not {encoding}.")
-    functions: dict[str, Callable[[Any], Any]] = {
+
+    @lru_cache(maxsize=8)
+    def read(bounds: str) -> list[int]:
+        return [*map(int, bounds.split(", "))]
+
+    functions: dict[str, Callable[..., Any]] = {
         "sha256": lambda x: None if x is None else hashlib.sha256(x).digest(),
         "nfc_normalize": lambda x: x and unicodedata.normalize("NFC", x),
         "big_endian": lambda x: x and int.from_bytes(x, "big"),
+        "interval_of": lambda x, at: None if x is None else bisect_right(read(at), x),
     }
     for name, function in functions.items():
-        connection.create_function(name, 1, function, deterministic=True)
-    connection.create_function("interval_of", 2, _interval_of, deterministic=True)
-
-
-def _interval_of(digest: int | None, bounds: str) -> int | None:
-    return None if digest is None else bisect_right(_read(bounds), digest)
-
-
-@lru_cache(maxsize=8)
-def _read(bounds: str) -> tuple[int, ...]:
-    return tuple(map(int, bounds.split(", ")))
+        arguments = 1 + (name == "interval_of")
+        connection.create_function(name, arguments, function, deterministic=True)
 
 
 def register_duckdb(connection: Any) -> None:

@@ -8,6 +8,7 @@ root signs a request.
 from __future__ import annotations
 
 import datetime
+import hashlib
 import json
 import logging
 import re
@@ -130,13 +131,9 @@ def sign(folder: Path, request_: bytes) -> tuple[str, bytes]:
         not_valid_before=_now(),
         not_valid_after=_now() + datetime.timedelta(days=about["days"]),
     )
-    answer = {
-        "site": site,
-        "host": about["host"],
-        "port": about["port"],
-        "certificate": serialize_cert(certificate).decode(),
-        "root": (folder / "root" / "rootCA.pem").read_text(),
-    }
+    answer = {"site": site, "host": about["host"], "port": about["port"]}
+    answer["certificate"] = serialize_cert(certificate).decode()
+    answer["root"] = (folder / "root" / "rootCA.pem").read_text()
     return site, (json.dumps(answer, indent=2) + "\n").encode()
 
 
@@ -172,12 +169,8 @@ def request(home: Path, site: str) -> bytes:
         )
     _private(home)
     secret, _ = generate_keys()
-    subject = x509.Name(
-        [
-            x509.NameAttribute(NameOID.COMMON_NAME, site),
-            x509.NameAttribute(NameOID.ORGANIZATION_NAME, PROJECT),
-        ]
-    )
+    told = {NameOID.COMMON_NAME: site, NameOID.ORGANIZATION_NAME: PROJECT}
+    subject = x509.Name([x509.NameAttribute(*one) for one in told.items()])
     asked = x509.CertificateSigningRequestBuilder().subject_name(subject)
     write(key, serialize_pri_key(secret), OWN)
     signed = asked.sign(secret, hashes.SHA256())
@@ -211,9 +204,8 @@ def install(home: Path, answer: bytes) -> str:
     try:
         certificate.verify_directly_issued_by(root)
     except Exception:
-        raise SiteError(
-            f"site {site}: the root did not sign the certificate."
-        ) from None
+        why = f"site {site}: the root did not sign the certificate."
+        raise SiteError(why) from None
     server = participant("server", host, {"fed_learn_port": port})
     client = participant("client", site, {"allow_log_streaming": False})
     with made_kits([server, client]) as made:
@@ -271,9 +263,8 @@ def fingerprint(content: bytes) -> str:
         root = x509.load_pem_x509_certificate(json.loads(content)["root"].encode())
         digest = root.fingerprint(hashes.SHA256())
     else:
-        made = hashes.Hash(hashes.SHA256())
-        made.update(_digits(x509.load_pem_x509_csr(content).public_key()))
-        digest = made.finalize()
+        key = x509.load_pem_x509_csr(content).public_key()
+        digest = hashlib.sha256(_digits(key)).digest()
     text = digest.hex().upper()
     return " ".join(text[place : place + 4] for place in range(0, 32, 4))
 
@@ -331,11 +322,10 @@ def restrict(kit: Path) -> None:
 
 def restrict_client(kit: Path) -> None:
     """Write what a site permits, and let it send no logs."""
-    resources = _defaults(kit)
-    resources["allow_log_streaming"] = False
+    resources, silent = _defaults(kit), {"allow_log_streaming": False}
     # NVFLARE sends the server this entry of the file, and nothing else of it.
-    resources["client"]["site_config"] = {"allow_log_streaming": False}
-    _permit(kit, resources, PERMISSIONS)
+    resources["client"]["site_config"] = silent
+    _permit(kit, resources | silent, PERMISSIONS)
 
 
 def restrict_server(kit: Path) -> None:

@@ -235,10 +235,9 @@ def run_plan(
     SiteError
         If a site refuses, drops out, or is not there.
     """
-    names = sites or plan.sites
+    job, names = folder / "job", sites or plan.sites
     if not names:
         raise ArgumentError("the plan names no sites; say which take part.")
-    job = folder / "job"
     jobs.write_job(job, plan, names)
     return jobs.replayed(plan, run_job(kit, job, names, processes, server))
 
@@ -285,6 +284,7 @@ def _session(
                 f"the server does not answer at {where[0]}:{where[1]}; "
                 "`statcv sites server` starts it."
             )
+    stranger = "the server does not know the coordinator; its kit is of another root."
     with _quiet():
         for late in _looks(processes, until):
             try:
@@ -292,10 +292,7 @@ def _session(
                 break
             except NoConnection:
                 if late:
-                    raise SiteError(
-                        "the server does not know the coordinator; its kit is of "
-                        "another root."
-                    ) from None
+                    raise SiteError(stranger) from None
     try:
         yield session
     finally:
