@@ -155,12 +155,10 @@ def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
     from statcv.verbs.table import table
 
     estimates = comparison.table.rename_axis("result").reset_index()
-    written = [
-        write_text(folder / "comparison.txt", comparison.summary()),
-        *_write_paper_table(table(comparison), folder),
-        write_table(folder / "estimates.csv", estimates),
-        write_table(folder / "differences.csv", comparison.differences),
-    ]
+    written = [write_text(folder / "comparison.txt", comparison.summary())]
+    written += _write_paper_table(table(comparison), folder)
+    tables = {"estimates": estimates, "differences": comparison.differences}
+    written += [write_table(folder / f"{name}.csv", t) for name, t in tables.items()]
     results: Any = comparison.results
     if {each.design.outcome.kind for each in results.values()} == {"binary"}:
         written.append(write_picture(folder / "roc.png", comparison.plot))

@@ -56,22 +56,18 @@ def ptb_table(path: Path) -> pd.DataFrame:
     """Return the women of Fettweis et al. (2019): outcome, background, taxa."""
     taxa = _read_r(path)
     women = taxa["meta"]["Fe"]
-    background = pd.DataFrame(
-        {
-            "subject": _words(women["SubjectID"]),
-            "sample": _words(women["SampleID"]),
-            "preterm": women["Preterm"].to_numpy(dtype=float).astype("int64"),
-            "weeks_at_collection": women["GAAC"].to_numpy(dtype=float),
-            "weeks_at_delivery": women["GAAD"].to_numpy(dtype=float),
-            "age_group": [age.replace("_to_", "-") for age in _words(women["mAge"])],
-            "race": _words(women["mRace"]),
-        }
-    )
-    proportions = _tables(taxa)["Fe"]["ASV"]
+    background = {
+        "subject": _words(women["SubjectID"]),
+        "sample": _words(women["SampleID"]),
+        "preterm": women["Preterm"].to_numpy(dtype=float).astype("int64"),
+        "weeks_at_collection": women["GAAC"].to_numpy(dtype=float),
+        "weeks_at_delivery": women["GAAD"].to_numpy(dtype=float),
+        "age_group": [age.replace("_to_", "-") for age in _words(women["mAge"])],
+        "race": _words(women["mRace"]),
+    }
     columns = _numbered(_genus_of_variants(taxa))
-    return pd.concat(
-        [background, pd.DataFrame(proportions.values, columns=columns)], axis=1
-    )
+    proportions = pd.DataFrame(_tables(taxa)["Fe"]["ASV"].values, columns=columns)
+    return pd.concat([pd.DataFrame(background), proportions], axis=1)
 
 
 def ptb_taxa(path: Path) -> pd.DataFrame:

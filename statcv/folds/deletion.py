@@ -117,10 +117,8 @@ def count_fits(plan: FoldPlan, sets: Sequence[Numbers]) -> int:
     >>> count_fits(plan, [np.array([0]), np.array([3])])
     6
     """
-    return sum(
-        int(_stays(plan, np.bincount(rows, minlength=plan.n) > 0)[1].sum())
-        for rows in sets
-    )
+    gone = (np.bincount(rows, minlength=plan.n) > 0 for rows in sets)
+    return sum(int(_stays(plan, marked)[1].sum()) for marked in gone)
 
 
 def choose_splits(plan: FoldPlan, splits: Numbers) -> FoldPlan:
@@ -135,13 +133,12 @@ def choose_splits(plan: FoldPlan, splits: Numbers) -> FoldPlan:
     """
     fits = np.flatnonzero(np.isin(plan.fits.split_of, splits))
     sizes = np.bincount(plan.fits.repeat_of[splits], minlength=plan.repeats)
-    weighting = None if plan.weighting is None else plan.weighting.chosen(fits)
     return replace(
         plan,
         **_chosen(plan, splits, fits),
         labels=tuple(range(1, size + 1) for size in sizes[sizes > 0].tolist()),
         first_fit=np.append(0, np.cumsum(np.diff(plan.first_fit)[splits])),
-        weighting=weighting,
+        weighting=None if plan.weighting is None else plan.weighting.chosen(fits),
     )
 
 

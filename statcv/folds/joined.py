@@ -166,11 +166,8 @@ def _match_folds(
                     f"{repeat + 1} fold {odd[0]} is one of only one of the sites "
                     f"{first!r} and {site!r}."
                 )
-        there = [
-            name
-            for name in names
-            if any(name in plan.labels[repeat] for plan in plans.values())
-        ]
+        filled = [plan.labels[repeat] for plan in plans.values()]
+        there = [name for name in names if any(name in own for own in filled)]
         labels.append(tuple(there))
         for order, plan in zip(orders, plans.values(), strict=True):
             start = int(plan.fits.first_split[repeat])

@@ -98,8 +98,7 @@ class FoldPlan(Printed):
             object.__setattr__(self, "first_fit", np.arange(len(self.tests) + 1))
         for name in LISTS[1:]:
             if not len(getattr(self, name)):
-                none = Ragged.empty(len(self.first_fit) - 1)
-                object.__setattr__(self, name, none)
+                object.__setattr__(self, name, Ragged.empty(len(self.first_fit) - 1))
 
     # ---- the pairs that scikit-learn asks for ----
 
@@ -245,8 +244,7 @@ class FoldPlan(Printed):
     @cached_property
     def n_train(self) -> Ints:
         """The number of training records of each fit, shape (n_fits,)."""
-        ones = np.ones(self.n, dtype=np.int64)
-        return self.fits.training_sums(ones).astype(np.int64)
+        return self.fits.training_sums(np.ones(self.n, dtype=np.int64)).astype(np.int64)
 
     def counts(self, codes: NDArray[Any], classes: int) -> tuple[Ints, Ints]:
         """Return class counts of training sets and of held-out sets.

@@ -18,7 +18,7 @@ from statcv.folds.schemes.build import FoldArguments, build_plan
 from statcv.folds.schemes.table import SCHEMES
 from statcv.folds.strata.clusters import Strata
 from statcv.folds.strata.stratifier import ByValue, Stratifier, resolve_stratifier
-from statcv.folds.user_folds import GivenSplits, plan_from_column, plan_from_splitter
+from statcv.folds.user_folds import plan_from_column, plan_from_splitter
 from statcv.formula import Outcome, row_values
 from statcv.numeric.arrays import Numbers
 from statcv.words import plural
@@ -119,8 +119,6 @@ def _given(
     if isinstance(scheme, pd.Series):
         plan = plan_from_column(scheme, str(scheme.name))
     else:
-        if isinstance(scheme, list):
-            scheme = GivenSplits(scheme)
         y = frame.iloc[:, 0].to_numpy() if response is None else response.values
         plan = plan_from_splitter(scheme, y, seed)
     return replace(plan, response=response, rows=frame.index)
@@ -261,10 +259,9 @@ class Holdout:
                     "much as they can; to spread its classes evenly use "
                     "scheme='stratified_kfold'."
                 )
-        response = None if outcome is None else Response.of_outcome(outcome)
         return resolve_plan(
             self._scheme(kept),
-            response,
+            None if outcome is None else Response.of_outcome(outcome),
             self.table if len(kept) == len(self.table) else self.table.iloc[kept],
             self.arguments,
             found,

@@ -100,8 +100,7 @@ class PlanSplitter(BaseCrossValidator):  # type: ignore[misc]
                 errors.FoldWarning,
             )
         with self._named():
-            n = length(X=X, y=y, groups=groups)
-            return self._plan(n, y, groups).split()
+            return self._plan(length(X=X, y=y, groups=groups), y, groups).split()
 
     @contextmanager
     def _named(self) -> Iterator[None]:
@@ -330,8 +329,7 @@ class RebalancedLeaveOneGroupOut(GroupsSplitter, _Rebalanced):
 
     def _sizes(self, n: int, groups: Any) -> dict[str, Any]:
         frame = frame_of(groups)
-        whole = by_value(list(frame.columns))
-        return {"repeats": 1, "stratify": whole, "data": frame}
+        return {"repeats": 1, "stratify": by_value(list(frame.columns)), "data": frame}
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of distinct groups."""

@@ -75,7 +75,8 @@ def plan_from_splitter(splitter: Any, y: NDArray[Any], seed: int) -> FoldPlan:
     SchemeError
         If it needs groups, fails, or does not yield splits of these records.
     """
-    name = type(splitter).__name__
+    given = isinstance(splitter, list)
+    name = "GivenSplits" if given else type(splitter).__name__
     if _is_a(splitter, "Groups"):
         raise SchemeError(
             f"{name} needs groups, which a scheme cannot pass to it; stratify=by_value("
@@ -87,7 +88,7 @@ def plan_from_splitter(splitter: Any, y: NDArray[Any], seed: int) -> FoldPlan:
         splitter = copy.copy(splitter)
         splitter.random_state = int(np.random.SeedSequence(seed).generate_state(1)[0])
     try:
-        pairs = list(splitter.split(np.zeros((len(y), 1)), y))
+        pairs = splitter if given else list(splitter.split(np.zeros((len(y), 1)), y))
     except (TypeError, ValueError) as error:
         raise SchemeError(
             f"the splitter {name} could not split these data: {error}"
@@ -111,7 +112,6 @@ def plan_from_splitter(splitter: Any, y: NDArray[Any], seed: int) -> FoldPlan:
             "out nor trained on.",
             FoldWarning,
         )
-    given = isinstance(splitter, GivenSplits)
     sentence = f"{plural(len(splits), 'split')} {'as given' if given else f'by {name}'}"
     name = "given" if given else name
     plan = assemble(name, sentence, held_out, kept_out, seed=seed if random else None)
@@ -179,17 +179,6 @@ def _partitions(tests: list[Numbers], n: int) -> list[Numbers] | None:
             repeats.append(fold)
             fold, number = np.full(n, -1), 0
     return None if number and repeats else repeats or [fold]
-
-
-class GivenSplits:
-    """A list of (training, held-out) pairs that acts as a splitter."""
-
-    def __init__(self, pairs: list[Any]) -> None:
-        self.pairs = pairs
-
-    def split(self, X: Any, y: Any) -> list[Any]:
-        """Return the pairs."""
-        return self.pairs
 
 
 def assemble(

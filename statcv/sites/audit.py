@@ -127,7 +127,6 @@ def verify(
         refused += is_refusal(entry.sent)
         pairs = zip(sent, entry.sent, strict=False)
         same += len(sent) if sent == entry.sent else sum(a == b for a, b in pairs)
-    same -= max(0, same - total)
     return Verified(len(made), refused, total, same, whole, plan.grown)
 
 

@@ -52,7 +52,8 @@ class Coordinator(Printed):
     plan: SitesPlan
 
     def __post_init__(self) -> None:
-        self.progress = Progress(self.plan)
+        self.metrics, self.decisions = self.plan.metrics, self.plan.decisions
+        self.binary, self.progress = self.plan.binary, Progress(self.plan)
         self.roster: dict[str, str] = {}
         self.answers: dict[str, dict[str, Message]] = {}
         self.bytes_up: dict[str, int] = {}
@@ -240,18 +241,3 @@ class Coordinator(Printed):
         if self.plan.stratify["by"] != "hash":
             return 0.0
         return shared_share(np.array([one.arrays["buckets"] for one in answers], float))
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """The metrics that the sites agreed on."""
-        return self.plan.metrics
-
-    @property
-    def decisions(self) -> tuple[float, ...]:
-        """Probabilities at which decisions are made."""
-        return self.plan.decisions
-
-    @property
-    def binary(self) -> bool:
-        """Whether the outcome has two classes."""
-        return self.plan.binary

@@ -53,8 +53,7 @@ def broken_rules(records: SiteRecords) -> Iterator[str]:
     """Yield a sentence for each rule that the records break."""
     plan, q = records.plan, records.plan.n_columns
     if plan.binary:
-        counts = records.by_class
-        for fold, code in zip(*np.nonzero(counts < plan.cell), strict=True):
+        for fold, code in zip(*np.nonzero(records.by_class < plan.cell), strict=True):
             yield (
                 f"fold {fold + 1} holds out fewer than {plan.cell} records of one "
                 f"class ({'positive' if code else 'negative'}); agree on so few folds "

@@ -69,8 +69,7 @@ class Entry(Printed):
         try:
             held = json.loads(line)
             received = base64.b64decode(held["received"])
-            sent = base64.b64decode(held["sent"])
-            return cls(received, sent, str(held["chain"]))
+            return cls(received, base64.b64decode(held["sent"]), str(held["chain"]))
         except (ValueError, KeyError, TypeError):
             raise SiteError("a line of the log is damaged.") from None
 

@@ -281,6 +281,7 @@ def make_estimate(
         raise MetricError(f"{known.label} over sites is pooled.")
     how = headline if how is None else str(one_of(how, HOWS, "how", MetricError))
     _check_interval(source, metric, how, headline, interval)
+    with_fits = how == headline and interval not in ("delong", "records")
     if metric.startswith("calibration"):
         assert not isinstance(source, QueriedSums)
         fit = source.progress.recalibrated
@@ -298,7 +299,7 @@ def make_estimate(
         n_undefined=int(np.isnan(values).sum()) * folds,
         n_values=len(values),
         sd=float(np.std(values, ddof=1)) if len(values) > 1 else math.nan,
-        make=partial(_interval, source, metric, how, value, level, interval, headline),
+        make=partial(_interval, source, metric, how, value, level, with_fits),
         bounds=known.bounds,
     )
 
@@ -338,13 +339,7 @@ def given_fits(
 
 
 def _interval(
-    source: Source,
-    metric: str,
-    how: str,
-    value: float,
-    level: float,
-    interval: str | None,
-    headline: str,
+    source: Source, metric: str, how: str, value: float, level: float, with_fits: bool
 ) -> Interval:
     """Compute an interval by influences, or with fits as given."""
     ranked = metric == "auroc"
@@ -352,8 +347,7 @@ def _interval(
         return Interval.none("it has no value")
     if ranked and value in (0.0, 1.0):
         return Interval.none(f"an area of {value:g} has no first-order variation")
-    fits_vary = how == headline and interval not in ("delong", "records")
-    if isinstance(source, QueriedSums) or not fits_vary:
+    if isinstance(source, QueriedSums) or not with_fits:
         return given_fits(source, source.sums, metric, how, value, level)
     found = source.variations[metric]
     method, assumes = METHOD, WITH_FITS

@@ -91,13 +91,10 @@ class Progress:
             bins=len(self.edges) + 1,
             buckets=n_buckets(float(self.by_class.sum()), max(self.n_sites, 1)),
         )
-        shapes = {
-            row.name: row.shape_in(sizes)
-            for row in arrays_of(self.plan)
-            if self.phase in row.round.split(", ") and row.role != "sent"
-        }
-        # messages of this version have the buckets last
-        return dict(sorted(shapes.items(), key=lambda item: item[0] == "buckets"))
+        rows = (row for row in arrays_of(self.plan) if row.role != "sent")
+        asked = [row for row in rows if self.phase in row.round.split(", ")]
+        asked.sort(key=lambda row: row.name == "buckets")  # which messages have last
+        return {row.name: row.shape_in(sizes) for row in asked}
 
     def advance(self, message: Message) -> None:
         """Go on from the sums that a message publishes.

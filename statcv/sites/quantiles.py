@@ -219,8 +219,7 @@ def count_values(message: bytes, data: Any, site: str) -> bytes:
         raise SiteError(f"site {site}: fewer than {cell} records.")
     coarse, edges = bin_edges({**header, "ranges": []}), bin_edges(header)
     first = Cells.of(_counted(values, coarse), cell)
-    number = _counted(values, edges)
-    cells = _divided(number, np.isin(edges, coarse[first.cuts]), cell)
+    cells = _divided(_counted(values, edges), np.isin(edges, coarse[first.cuts]), cell)
     told = {"site": site, "bins": len(edges) + 1}
     return bytes(Message(THRESHOLDS, told, packed([cells])))
 

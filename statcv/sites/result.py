@@ -109,10 +109,8 @@ class SitesResult:
         if not plan.binary:
             squares = self.source.sums.total["mse"]
             variance = variance * squares / (self.n - plan.n_columns)
-        table = pd.DataFrame(
-            {"estimate": fits.beta[-1], "se": np.sqrt(variance)},
-            index=pd.Index(plan.columns, name="term"),
-        )
+        made = {"estimate": fits.beta[-1], "se": np.sqrt(variance)}
+        table = pd.DataFrame(made, pd.Index(plan.columns, name="term"))
         return Table(table, "Coefficients of the fit to all records of all sites")
 
     @cached_property
@@ -134,8 +132,7 @@ class SitesResult:
             made = {"repeat": 1, "fold": np.arange(1, k + 1)}
             made["n_train"] = progress.trained[:k].astype(int)
             made |= {**test, "converged": ~progress.fits.open[:k]}
-        table = pd.DataFrame(made).reset_index(drop=True)
-        return Table(table, "Folds over all sites")
+        return Table(pd.DataFrame(made).reset_index(drop=True), "Folds over all sites")
 
     @cached_property
     def sites(self) -> pd.DataFrame:
@@ -173,9 +170,8 @@ class SitesResult:
         (X, index), progress = new_matrix(self.plan, new), self.run.progress
         trees, beta = progress.forests, progress.fits.beta
         eta = X @ beta[-1] if trees is None else trees.log_odds(X)
-        predicted = expit(eta) if self.plan.binary else eta
         return Values(
-            pd.Series(predicted, index, name="predicted"),
+            pd.Series(expit(eta) if self.plan.binary else eta, index, name="predicted"),
             "Predictions of the fit to all records of all sites",
         )
 
@@ -240,21 +236,14 @@ class SitesResult:
         for name in self.source.metrics:
             one = self.estimate(name, level=level)
             values = sums.values(name, "per_fold")
-            rows.append(
-                {
-                    "metric": name,
-                    "how": one.how,
-                    "estimate": one.value,
-                    "lower": one.lower,
-                    "upper": one.upper,
-                    "interval": one.interval_in_words,
-                    "no_skill": pooled.no_skill(name, sums.total),
-                    "per_fold": float(values.mean()),
-                    "per_fold_sd": float(values.std(ddof=1)),
-                    "n_folds": len(values),
-                    "error": sums.bound("per_fold") if name == "auroc" else 0.0,
-                }
-            )
+            row = {"metric": name, "how": one.how, "estimate": one.value}
+            row |= {"lower": one.lower, "upper": one.upper}
+            row |= {"interval": one.interval_in_words}
+            row |= {"no_skill": pooled.no_skill(name, sums.total)}
+            row |= {"per_fold": float(values.mean())}
+            row |= {"per_fold_sd": float(values.std(ddof=1)), "n_folds": len(values)}
+            error = sums.bound("per_fold") if name == "auroc" else 0.0
+            rows.append({**row, "error": error})
         return Table(
             pd.DataFrame(rows),
             "Metrics of the held-out predictions of all sites",
@@ -282,7 +271,6 @@ class SitesResult:
         pairs = sum(float(one.astype(float).prod(axis=1).sum()) for one in counts)
         share = np.sum([one.astype(float) for one in ranks], axis=0) / 2 / pairs
         observed, others = float(share[0]), share[1:]
-        p = (1 + int((others >= observed).sum())) / (1 + len(others))
         return HTest(
             method="Permutation test within sites and folds",
             about=f"{self.plan.formula}; {plural(len(sums.sites), 'site')}",
@@ -292,7 +280,7 @@ class SitesResult:
             alternative="greater",
             statistic=observed,
             statistic_name="auROC within sites and folds",
-            p_value=p,
+            p_value=(1 + int((others >= observed).sum())) / (1 + len(others)),
             assumes=(
                 "outcomes are exchangeable within a fold of a site if nothing is "
                 "associated; the fits are taken as given"
@@ -327,9 +315,8 @@ class SitesResult:
                 found = symmetric(value, found.se, level, "", "", scale="logit")
             rows.append((own.n, value, found.lower, found.upper, found.se, others))
         columns = ["n", "estimate", "lower", "upper", "se", "without"]
-        index = pd.Index(every.sites, name="site")
         return Table(
-            pd.DataFrame(rows, index, columns),
+            pd.DataFrame(rows, pd.Index(every.sites, name="site"), columns),
             f"{one.label} ({one.how.replace('_', ' ')}) of each site, and without it",
             ["n", "estimate", "without"],
             limits={"estimate": ("lower", "upper")},

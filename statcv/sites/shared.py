@@ -201,10 +201,8 @@ def count_buckets(message: bytes, data: Any, site: str, key: Any = None) -> byte
         )
     check_whole_columns(frame, who.columns, site)
     identifiers = frame[list(who.columns)].drop_duplicates()
-    made = [
-        np.unique(keyed_digest(identifiers, table_key(who.key.reveal(), number)))
-        for number in range(int(header["tables"]))
-    ]
+    keys = [table_key(who.key.reveal(), j) for j in range(int(header["tables"]))]
+    made = [np.unique(keyed_digest(identifiers, one)) for one in keys]
     found = bucket_counts(made, int(header["cell"]))
     if found.shape[1] < MIN_BUCKETS:
         raise SiteError(
@@ -292,12 +290,8 @@ def ask_buckets(who: ByHash, *, cell: int = CELL, tables: int = 1) -> bytes:
             "key=None is a hash that anyone can make, who then finds out in which "
             "bucket each person is; the sites need a key."
         )
-    header = {
-        "columns": list(who.columns),
-        "key": who.key.trace,
-        "cell": int(cell),
-        "tables": int(tables),
-    }
+    header = {"columns": list(who.columns), "key": who.key.trace}
+    header |= {"cell": int(cell), "tables": int(tables)}
     return bytes(Message(SHARED, header))
 
 

@@ -259,8 +259,7 @@ def _design(
         )
     own = design.kept >= len(first)
     X = np.ascontiguousarray(design.matrix[own], dtype=np.float64)
-    y = np.asarray(design.y[own], dtype=np.float64)
-    return X, y, design.kept[own] - len(first)
+    return X, np.asarray(design.y[own], dtype=np.float64), design.kept[own] - len(first)
 
 
 # ---- columns ----

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -26,10 +27,8 @@ def heading_of(result: SitesResult) -> list[str]:
         return [f"Sums of {sites}, made by a query; {folds}"]
     plan = result.plan
     label = f"{plan.learner.label[0].upper()}{plan.learner.label[1:]}"
-    return [
-        f"Cross-validation of {sites}: {_folds_in_words(plan)}",
-        f"{label}: {plan.formula}",
-    ]
+    first = f"Cross-validation of {sites}: {_folds_in_words(plan)}"
+    return [first, f"{label}: {plan.formula}"]
 
 
 def _folds_in_words(plan: SitesPlan) -> str:
@@ -57,15 +56,14 @@ def summary_of(result: SitesResult, level: float) -> Summary:
         method = f"Interval of {headline.label}: {headline.method}; {headline.assumes}."
         facts, notes = _of_run(result, level)
         notes.insert(0, method)
+    shown = {"Metrics": shown_frame(metrics).drop(columns="how")}
+    shown[f"{headline.label} by site"] = sites
     return Summary(
         title=title,
         headline=str(headline),
         facts=tuple(facts),
         tables=tables,
-        shown={
-            "Metrics": shown_frame(metrics).drop(columns="how"),
-            f"{headline.label} by site": sites,
-        },
+        shown=shown,
         notes=tuple(notes),
     )
 
@@ -159,12 +157,9 @@ def write_report_of(
     if not plan.grown:
         tables.append(value_table(res.model, "Fit of all records"))
     tables.append(value_table(sheet.set_index("array"), "What leaves each site"))
-    forest = report.Picture(
-        "sites",
-        "Estimates by site",
-        "Headline metric of each site, and of all sites, with intervals.",
-        lambda ax: result.plot(ax, level),
-    )
+    about = "Headline metric of each site, and of all sites, with intervals."
+    drawn = partial(result.plot, level=level)
+    forest = report.Picture("sites", "Estimates by site", about, drawn)
     made = report.general_report(summary, tables, [forest])
     return report.write_report(made, path)
 

@@ -143,8 +143,7 @@ class Trees(Constructed):
             raise ModelError("trees need at least one predictor.")
         sizes = {name: int(getattr(self, name)) for name in ("rounds", "depth", "leaf")}
         rates = {n: float(getattr(self, n)) for n in ("learning_rate", "ridge")}
-        kind = {"kind": TREES, "C": None, "firth": False, "cuts": cuts}
-        return kind | sizes | rates
+        return {"kind": TREES, "C": None, "firth": False, "cuts": cuts} | sizes | rates
 
 
 def bytes_of(rounds: int, depth: int) -> int:

@@ -124,16 +124,14 @@ def simulate_ehr(
     if n_sites is None:
         person, site = duplicates.held_alone(n, n_duplicates, draws, weights)
     else:
-        home = rng.integers(n_sites, size=n)
         person, site = duplicates.with_duplicates(
-            home, n_duplicates, n_sites, draws, weights
+            rng.integers(n_sites, size=n), n_duplicates, n_sites, draws, weights
         )
     order = rng.permutation(len(person))
     person, site = person[order], site[order]
 
     records = people.iloc[person].reset_index(drop=True)
-    names = site_names(n_sites or len(person))
-    records["site"] = np.array(names, dtype=object)[site]
+    records["site"] = np.array(site_names(n_sites or len(person)), dtype=object)[site]
     records["patient_id"] = [f"P{number:06d}" for number in numbers[person]]
     records["birth_date"] = birth[person].astype("datetime64[ns]")
     records = records.astype({"site": str, "patient_id": str})

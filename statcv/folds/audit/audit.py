@@ -114,8 +114,7 @@ def audit_plan(
         counts = plan.counts(codes, classes) if by_class else None
         found += outcome_findings(plan, response, counts)
         if alike:
-            held = counts and counts[1]
-            found += likeness.outcome_over_folds(plan, response, held)
+            found += likeness.outcome_over_folds(plan, response, counts and counts[1])
     if records is not None and alike:
         name = "" if response is None else response.name
         found += likeness.columns_over_folds(plan, records, name)

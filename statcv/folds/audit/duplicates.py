@@ -471,8 +471,7 @@ def _duplicated(
             )
     codes = groups_of(frame, chosen, tolerance, places if within else None)
     where = pd.Series(value_codes(places)[0]).groupby(codes)
-    often = where.transform("size" if within else "nunique")
-    rows = np.flatnonzero(often > 1)
+    rows = np.flatnonzero(where.transform("size" if within else "nunique") > 1)
     rows = rows[np.argsort(codes[rows], kind="stable")]
     answer = frame.iloc[rows].copy()
     if not named:

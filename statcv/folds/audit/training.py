@@ -49,10 +49,8 @@ def training_counts(plan: FoldPlan, response: Response, training: Counts) -> Fin
         said = f"Every training set has the same total of each of {len(names)} {kinds}"
     else:
         widest = np.argsort(least - most, kind="stable")[:SHOWN]
-        each = listed(
-            [f"{span(totals[:, c])} {of}{names[c]}" for c in order if c in widest],
-            len(names),
-        )
+        shown = [f"{span(totals[:, c])} {of}{names[c]}" for c in order if c in widest]
+        each = listed(shown, len(names))
         said = f"Training sets {'weigh' if weighs else 'hold'} {each}"
     if plan.rebalanced:
         said += ": rebalanced, and equal" if equal else ", though rebalanced"
@@ -169,8 +167,7 @@ def _per_fit(sizes: NDArray[np.int64]) -> str:
 
 def _three(plan: FoldPlan, sizes: NDArray[np.int64]) -> pd.DataFrame:
     numbers = {"least": sizes.min(), "mean": sizes.mean(), "most": sizes.max()}
-    share = sizes.mean() / plan.n
-    return pd.DataFrame([{**numbers, "share": share}])
+    return pd.DataFrame([{**numbers, "share": sizes.mean() / plan.n}])
 
 
 def classes_missing(
@@ -208,16 +205,12 @@ def _not_held_out(
 ) -> Finding:
     lacking, kinds = int(mask.any(axis=1).sum()), f"{response.noun}es"
     said, table = f"Every fold holds out records of all {kinds}.", pd.DataFrame()
+    few = f"fewer records than there are {kinds}."
     if (plan.tests.sizes < classes).all():
-        said = (
-            f"No fold holds out all {kinds}, as each has fewer records than there are "
-            f"{kinds}."
-        )
+        said = f"No fold holds out all {kinds}, as each has {few}"
     elif np.median(plan.tests.sizes) < classes:
-        said = (
-            f"{_of(lacking, plan.n_splits, 'folds', 'lack', 'lacks')} a "
-            f"{response.noun}, as most have fewer records than there are {kinds}."
-        )
+        lack = _of(lacking, plan.n_splits, "folds", "lack", "lacks")
+        said = f"{lack} a {response.noun}, as most have {few}"
     elif lacking:
         table = _lacking(plan, mask, response)
         said = (
@@ -247,12 +240,9 @@ def _lacking(plan: FoldPlan, lacking: Bools, response: Response) -> pd.DataFrame
 def _named(plan: FoldPlan, table: pd.DataFrame, response: Response) -> str:
     """Return the names of the first of those folds."""
     of = "" if response.of_times else "class "
-    said = [
-        f"fold {one.fold}"
-        + (f" of repeat {one.repeat}" if plan.repeats > 1 else "")
-        + f" ({of}{table['class'].iloc[at]})"
-        for at, one in enumerate(table.head(6).itertuples())
-    ]
+    again = " of repeat {}" if plan.repeats > 1 else ""
+    first = table.head(6).to_numpy()
+    said = [f"fold {k}{again.format(r)} ({of}{name})" for r, k, name in first]
     return listed(said, len(table))
 
 

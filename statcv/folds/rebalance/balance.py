@@ -145,8 +145,7 @@ def _admitted(plan: FoldPlan, how: str) -> Response:
         raise SchemeError(
             f"the plan is rebalanced already, by rebalance={plan.rebalance!r}."
         )
-    by_class = plan.response.by_class
-    if plan.copied.sizes.any() and not (how == "weight" and by_class):
+    if plan.copied.sizes.any() and not (how == "weight" and plan.response.by_class):
         raise SchemeError(
             f"rebalance={how!r} means nothing for bootstrap samples, which repeat "
             "records; only 'weight' balances them, and classes only."

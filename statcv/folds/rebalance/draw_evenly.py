@@ -85,8 +85,7 @@ def draw_evenly(
     drawn = rng.permuted(np.tile(pool.astype(np.intp), (decks, 1)), axis=1)
     drawn = drawn.ravel()[:total]
     _settle(_Hands(owner, drawn, barred, base), pool, rng)
-    back = np.argsort(owner, kind="stable")
-    return drawn[back]
+    return drawn[np.argsort(owner, kind="stable")]
 
 
 def _draw_singly(

@@ -84,8 +84,7 @@ class UnequalSets:
     def rows(self, split: int, c: int | None = None) -> Numbers:
         """Return the records on which a split trains, all or those of one class."""
         stays = np.ones(len(self.codes), dtype=bool) if c is None else self.codes == c
-        stays[self.tests[split]] = False
-        stays[self.out[split]] = False
+        stays[np.append(self.tests[split], self.out[split])] = False
         return np.flatnonzero(stays)
 
 

@@ -174,14 +174,11 @@ def tilting(y: NDArray[np.floating], tests: Ragged, out: Ragged) -> Tilting:
     unit = z / largest
     owner = np.concatenate([tests.owners, out.owners])
     absent = unit[np.concatenate([tests.values, out.values])]
-    close = CLOSE * float(unit.std())
-    theta, total = _by_series(unit, owner, absent, splits, close)
+    theta, total = _by_series(unit, owner, absent, splits, CLOSE * float(unit.std()))
     log_total = np.log(total)
     for split in np.flatnonzero(np.isnan(theta)).tolist():
-        stays = np.ones(len(z), dtype=bool)
-        stays[tests[split]] = False
-        stays[out[split]] = False
-        theta[split], log_total[split] = _directly(unit[stays])
+        trained = np.delete(unit, np.append(tests[split], out[split]))
+        theta[split], log_total[split] = _directly(trained)
     count = len(z) - tests.sizes - out.sizes
     return Tilting(z, theta / largest, np.log(count) - log_total)
 

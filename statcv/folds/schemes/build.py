@@ -352,10 +352,8 @@ def check_sizes(
         return k, None
     if scheme.splits == "groups":
         if p is None:
-            raise ArgumentError(
-                f"scheme={scheme.name!r} needs p, the number of records held out at "
-                "a time."
-            )
+            what = "p, the number of records held out at a time."
+            raise ArgumentError(f"scheme={scheme.name!r} needs {what}")
         if not 1 <= whole("p", p) <= n // 2:
             raise ArgumentError(
                 f"p={p} is out of range: of {n} records from 1 to {n // 2} can be held "
@@ -364,8 +362,7 @@ def check_sizes(
         return n // int(p), int(p)
     if scheme.splits == "shares":
         share = DEFAULT_SHARE if p is None else p
-        number = isinstance(share, (float, np.floating))
-        if not number or not 0 < share < 1:
+        if not isinstance(share, (float, np.floating)) or not 0 < share < 1:
             raise ArgumentError(
                 f"p={p!r} is out of range: scheme={scheme.name!r} holds out a share "
                 "between 0 and 1, such as p=0.25."
@@ -423,22 +420,20 @@ def check_classes(
 
     No fold needs censored records.
     """
-    counts, noun = response.counts, response.noun
-    rarest = int(counts.argmin())
-    name = str(response.levels[rarest])
-    if (rebalance is not None or scheme.splits == "pairs") and counts[rarest] < 2:
+    counts, noun, levels = response.counts, response.noun, response.levels
+    few, rarest = int(counts.min()), int(counts.argmin())
+    if (rebalance is not None or scheme.splits == "pairs") and few < 2:
         raise SchemeError(
             f"scheme={scheme.name!r} needs at least two records of each {noun}, but "
-            f"{noun} {name!r} has {counts[rarest]}: without it a training set would "
-            "have none."
+            f"{noun} {str(levels[rarest])!r} has {few}: without it a training set "
+            "would have none."
         )
     rarest = int(np.where(response.evaluated, counts, counts.max() + 1).argmin())
-    name = str(response.levels[rarest])
     few = counts[rarest]
     if folds and scheme.spreads and rebalance is None and few < folds:
         warn(
-            f"{noun} {name!r} has fewer records ({few}) than there are folds "
-            f"({folds}): in {folds - few} of them it is not held out.",
+            f"{noun} {str(levels[rarest])!r} has fewer records ({few}) than there are "
+            f"folds ({folds}): in {folds - few} of them it is not held out.",
             FoldWarning,
         )
 

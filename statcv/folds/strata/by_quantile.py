@@ -56,15 +56,14 @@ def by_quantile(column: str, per_fold: int = 1, thresholds: Any = None) -> ByQua
     check_types(by_quantile, locals())
     check_whole(per_fold, "per_fold", least=1, most=MAX_BINS)
     agreed = None if thresholds is None else Thresholds.of(thresholds)
-    if agreed is not None:
-        bins = len(agreed) + 1
-        if bins % per_fold or bins < 2 * per_fold:
-            raise ArgumentError(
-                f"{plural(len(agreed), 'threshold')} of {column} "
-                f"{'makes' if bins == 2 else 'make'} {bins} bins, from which no two or "
-                f"more folds of per_fold={per_fold} bins each can be made; k folds "
-                "need per_fold * k - 1 thresholds."
-            )
+    bins = 2 * per_fold if agreed is None else len(agreed) + 1
+    if bins % per_fold or bins < 2 * per_fold:
+        raise ArgumentError(
+            f"{plural(bins - 1, 'threshold')} of {column} "
+            f"{'makes' if bins == 2 else 'make'} {bins} bins, from which no two or "
+            f"more folds of per_fold={per_fold} bins each can be made; k folds need "
+            "per_fold * k - 1 thresholds."
+        )
     return ByQuantile((column,), int(per_fold), agreed)
 
 
@@ -290,12 +289,9 @@ def as_floats(frame: pd.DataFrame, name: str) -> tuple[Floats, bool]:
 
 def is_numeric(column: pd.Series[Any]) -> bool:
     """Whether a column holds numbers, also as objects, but not truth values."""
+    types = pd.api.types
     if column.dtype == object:
         numbers = ("integer", "floating", "mixed-integer-float", "decimal")
-        return pd.api.types.infer_dtype(column) in numbers
-    types = pd.api.types
-    return (
-        types.is_numeric_dtype(column)
-        and not types.is_bool_dtype(column)
-        and not types.is_complex_dtype(column)
-    )
+        return types.infer_dtype(column) in numbers
+    other = types.is_bool_dtype(column) or types.is_complex_dtype(column)
+    return types.is_numeric_dtype(column) and not other

@@ -84,8 +84,7 @@ class Strata(Printed):
     @property
     def stratifier(self) -> ByQuantile:
         """The stratifier that cuts and allocates other records in the same way."""
-        cuts = self._cuts
-        first = cuts[0]
+        first = self._cuts[0]
         if not isinstance(first.at, Thresholds):
             name = self.made_by or "its stratifier"
             raise SchemeError(
@@ -101,8 +100,7 @@ class Strata(Printed):
         """Whether k folds hold so few values or bins that they differ in them."""
         binned = bool(self.cuts) and isinstance(self.cuts[0].at, Thresholds)
         units = self.cuts[0].units if binned else self.count
-        known = bool(self.cuts and self.labels)
-        return known and units < ALIKE * len(self.labels[0])
+        return bool(self.cuts and self.labels) and units < ALIKE * len(self.labels[0])
 
     @property
     def finer_per_fold(self) -> int:

@@ -273,8 +273,7 @@ def _test_vectors() -> Iterator[tuple[bytes, Any, str, str, int]]:
     file = resources.files("statcv.folds.strata").joinpath("test_vectors.json")
     for row in json.loads(file.read_text("utf-8")):
         value = _TYPES[row["type"]](row["value"])
-        key = bytes.fromhex(row["key"])
-        yield key, value, row["written"], row["hmac"], row["fold"]
+        yield bytes.fromhex(row["key"]), value, row["written"], row["hmac"], row["fold"]
 
 
 TEST_VECTORS: Final = tuple(_test_vectors())

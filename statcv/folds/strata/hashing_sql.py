@@ -84,10 +84,9 @@ def sql_fold(
     columns = [column] if isinstance(column, str) else column
     if not isinstance(columns, (list, tuple)) or not columns:
         raise ArgumentError(f"column must be the name of a column, not {column!r}.")
-    character = sql["character"].format
+    character, quote = sql["character"].format, sql["quote"]
     space = " || ".join(map(character, _WHITE_SPACE))
-    names = (_quoted(name, sql["quote"], dialect) for name in columns)
-    texts = (sql["text"].format(name, space) for name in names)
+    texts = [sql["text"].format(_quoted(n, quote, dialect), space) for n in columns]
     text = f" || {character(ord(SEPARATOR))} || ".join(texts)
     digest = sql["digest"].format(sql["hmac"].format(sql["blob"].format(text)))
     if thresholds is None:
@@ -229,12 +228,11 @@ def register_duckdb(connection: Any) -> None:
     >>> found
     (3,)
     """
+
+    def sha256(x: bytes | None) -> str | None:
+        return None if x is None else hashlib.sha256(x).hexdigest()
+
     kinds = "SELECT parameter_types FROM duckdb_functions() WHERE function_name = "
     if (["BLOB"],) not in connection.execute(kinds + "'sha256'").fetchall():
-        connection.create_function(
-            "sha256",
-            lambda x: None if x is None else hashlib.sha256(x).hexdigest(),
-            ["BLOB"],
-            "VARCHAR",
-            null_handling="special",
-        )
+        given = sha256, ["BLOB"], "VARCHAR"
+        connection.create_function("sha256", *given, null_handling="special")

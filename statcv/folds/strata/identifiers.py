@@ -133,10 +133,8 @@ def _joined(frame: pd.DataFrame) -> tuple[list[str], Numbers]:
         pairs = codes.astype(np.int64) * len(texts) + part
         codes, distinct = pd.factorize(pairs)
         left, right = np.divmod(distinct, max(len(texts), 1))
-        joined = [
-            f"{joined[i]}{SEPARATOR}{texts[j]}"
-            for i, j in zip(left, right, strict=True)
-        ]
+        both = zip(left, right, strict=True)
+        joined = [f"{joined[i]}{SEPARATOR}{texts[j]}" for i, j in both]
     return joined, codes
 
 

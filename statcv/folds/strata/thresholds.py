@@ -173,8 +173,7 @@ def _number_or_day(value: Any) -> tuple[float, bool]:
     if pd.api.types.is_scalar(value) and pd.isna(value):
         raise ArgumentError(f"a threshold is missing: {value!r}.")
     if isinstance(value, (str, date, np.datetime64)):
-        day = _day(value)
-        return float(day.astype(np.int64)), True
+        return float(_day(value).astype(np.int64)), True
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, Decimal)):
         raise ArgumentTypeError(
             f"a threshold must be a number or a date, not {value!r}."

@@ -158,8 +158,7 @@ class SitesController(Controller):  # type: ignore[misc]
         return [name for name, since in gone.items() if since == first]
 
     def _leave(self, topic: str, request: Any, fl_ctx: Any) -> Any:
-        peer = fl_ctx.get_peer_context()
-        self._left.add(str(peer.get_identity_name()))
+        self._left.add(str(fl_ctx.get_peer_context().get_identity_name()))
         return make_reply(ReturnCode.OK)
 
     def _note(self, client_task: ClientTask, fl_ctx: FLContext) -> None:

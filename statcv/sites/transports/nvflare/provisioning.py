@@ -91,8 +91,7 @@ def provision(
         _private(root)
         write(root / "rootCA.pem", state["root_cert"].encode())
         write(root / "rootCA.key", state["root_pri_key"].encode(), OWN)
-        about = {"host": host, "port": port, "days": days}
-        write_json(root / "about.json", about)
+        write_json(root / "about.json", {"host": host, "port": port, "days": days})
         shutil.move(made / host, folder / "server")
         shutil.move(made / COORDINATOR, folder / "coordinator")
     restrict_server(folder / "server")
@@ -365,8 +364,7 @@ def _permit(kit: Path, resources: dict[str, Any], rights: dict[str, str]) -> Non
 
 def _defaults(kit: Path) -> dict[str, Any]:
     """Return the resources of a kit as NVFLARE makes them."""
-    path = kit / "local" / ("resources.json" + _DEFAULT)
-    return dict(json.loads(path.read_text()))
+    return dict(json.loads((kit / "local" / ("resources.json" + _DEFAULT)).read_text()))
 
 
 # ---- files and certificates ----

@@ -324,8 +324,7 @@ def _await_end(
         if own and (own / jobs.OUTCOME).exists():
             return
         meta = session.get_job_meta(number)
-        status = str(meta.get("status", ""))
-        if status.startswith("FINISHED"):
+        if str(meta.get("status", "")).startswith("FINISHED"):
             break
         time.sleep(SECONDS_BETWEEN_LOOKS)
     for one in meta.get("job_deploy_detail", ()):
