@@ -79,7 +79,7 @@ def _evaluate(options: argparse.Namespace) -> None:
             for name in ("estimate", "lower", "upper"):
                 table = table.assign(**{name: column(own[name].tolist(), [], digits)})
             shown = table.set_index(by).rename_axis(None)
-            print(f"\n{metric}\n{shown.to_string()}")
+            print("", metric, shown.to_string(), sep="\n")
     _tell(written, out)
 
 

@@ -11,6 +11,7 @@ import hashlib
 import os
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from io import BytesIO
@@ -95,12 +96,10 @@ def obtain(
 
 def is_here(file: Prepared) -> bool:
     """Return whether `file` can be read without a network."""
-    if _in_cache(file, cache_folder(None)) is not None:
-        return True
-    try:
-        return _in_data_folder(file) is not None
-    except errors.DownloadError:
-        return False
+    kept = _in_cache(file, cache_folder(None))
+    with suppress(errors.DownloadError):
+        kept = kept or _in_data_folder(file)
+    return kept is not None
 
 
 def _pooch() -> Any:
@@ -130,14 +129,14 @@ def _check_mirror(mirror: str | None) -> None:
         raise errors.ArgumentError(f"{what} {mirror!r}")
 
 
-def _data_folder() -> str | None:
-    return os.environ.get("STATCV_DATA") or None
+def _data_folder() -> str:
+    return os.environ.get("STATCV_DATA", "")
 
 
 def _in_data_folder(file: Prepared) -> bytes | None:
     """Return the file's bytes from the folder ``STATCV_DATA``, or None."""
-    folder = _data_folder()
-    if folder is None or not (path := Path(folder, file.name)).is_file():
+    path = Path(_data_folder(), file.name)
+    if not _data_folder() or not path.is_file():
         return None
     try:
         content = path.read_bytes()
@@ -208,15 +207,14 @@ def _download(file: Prepared, cache: Path, mirror: str | None, progress: bool) -
 
 def _no_download(file: Prepared, url: str, error: Exception) -> str:
     """Return a message that says why a download failed, and what to do."""
-    response = getattr(error, "response", None)
+    response, kind = getattr(error, "response", None), type(error).__name__
+    what = "the server cannot be reached"
     if response is not None:
         what = f"the server answered {response.status_code} {response.reason}"
-    elif "Timeout" in type(error).__name__:
+    elif "Timeout" in kind:
         what = f"the server was silent for {TIMEOUT:.0f} seconds"
-    elif "Chunked" in type(error).__name__:
+    elif "Chunked" in kind:
         what = "the connection ended before the file did, and nothing was kept"
-    else:
-        what = "the server cannot be reached"
     return (
         f"could not download {url}: {what}; try again with a network, give "
         f"mirror= the address of a folder that has {file.source}, or set "
@@ -227,9 +225,7 @@ def _no_download(file: Prepared, url: str, error: Exception) -> str:
 def _looked_in(file: Prepared) -> str:
     """Return a clause on the folder ``STATCV_DATA``, if it is set."""
     folder = _data_folder()
-    if folder is None:
-        return ""
-    return f" (STATCV_DATA is {folder!r}, which has no {file.name})"
+    return f" (STATCV_DATA is {folder!r}, which has no {file.name})" if folder else ""
 
 
 def _not_kept(cache: Path, error: OSError) -> errors.DownloadError:

@@ -226,8 +226,8 @@ def _rows(plans: Mapping[str, FoldPlan]) -> pd.MultiIndex:
         )
     stacked = pd.concat({site: pd.Series(0, rows) for site, rows in labels.items()})
     rows = stacked.index
-    levels = [rows.get_level_values(i) for i in range(rows.nlevels)]
-    return pd.MultiIndex.from_arrays(levels, names=label_names(len(levels), True))
+    values = [rows.get_level_values(i) for i in range(rows.nlevels)]
+    return pd.MultiIndex.from_arrays(values, names=label_names(len(values), True))
 
 
 def _sentence(plans: Mapping[str, FoldPlan], strata: Strata | None, k: int) -> str:

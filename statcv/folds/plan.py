@@ -31,7 +31,7 @@ LISTS = ("tests", "dropped", "kept_out", "copied")
 NO_LISTS = Ragged.empty(0)
 
 if TYPE_CHECKING:
-    from statcv.folds.audit.audit import Audit
+    from statcv.folds.audit.findings import Audit
     from statcv.folds.strata.by_quantile import ByQuantile
 
 
@@ -288,7 +288,7 @@ class FoldPlan(Printed):
             return self.fits.weighted_means(values, range(self.n_fits))
         means = np.full(self.n_fits, np.nan)
         sums, n = self.fits.training_sums(values), self.n_train
-        return np.divide(sums, n, out=means, where=n > 0)
+        return np.asarray(np.divide(sums, n, out=means, where=n > 0))
 
     def _numbers(self, values: Any, name: str) -> NDArray[Any]:
         array = np.asarray(values)

@@ -145,7 +145,7 @@ def agree(
     if not all(0 < share < 1 for share in shares):
         raise ArgumentError("decisions must be probabilities between 0 and 1.")
     names = tuple(map(str, sites))
-    if names and (len(set(names)) < len(names)):
+    if len(set(names)) < len(names):
         raise ArgumentError("two sites have the same name.")
     return SitesPlan(
         formula=formula,
@@ -176,20 +176,18 @@ def _model(model: Any) -> dict[str, Any]:
         "firth": Logit(firth=True),
         "linear": Linear(),
     }
-    if isinstance(model, str):
-        if model not in named:
-            raise ModelError(
-                f"model={model!r} is not available over sites; one of "
-                f"{', '.join(named)}." + suggestion(model, list(named))
-            )
-        model = named[model]
+    if isinstance(model, str) and model not in named:
+        raise ModelError(
+            f"model={model!r} is not available over sites; one of "
+            f"{', '.join(named)}." + suggestion(model, list(named))
+        )
+    model = named[model] if isinstance(model, str) else model
     if isinstance(model, Trees):
         return {"kind": TREES}
     if isinstance(model, Linear):
         return {"kind": "linear", "C": None, "firth": False}
-    if isinstance(model, Logit) and not (
-        model.standardize or model.flic or model.selects
-    ):
+    other = ("standardize", "flic", "selects")
+    if isinstance(model, Logit) and not any(getattr(model, name) for name in other):
         strength = model.strength if model.penalised else None
         return {"kind": "logit", "C": strength, "firth": bool(model.firth)}
     raise ModelError(
@@ -270,8 +268,8 @@ def made_up(
     for name, values in {**own, **levels}.items():
         if name in frame:
             codes = rng.permutation(np.arange(N_TRIAL_ROWS) % len(values))
-            column = pd.Categorical(np.array(values, dtype=object)[codes])
-            frame[name] = column.set_categories(list(values))
+            column = np.array(values, dtype=object)[codes]
+            frame[name] = pd.Categorical(column, categories=list(values))
     return frame
 
 

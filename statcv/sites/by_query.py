@@ -325,8 +325,8 @@ def _read(
     """
     whole = rows[COUNT].astype(dict.fromkeys(COLUMNS[1:], int)).sort_values("last_bin")
     cells: dict[tuple[int, int], Cells] = {
-        (int(key[0]), int(key[1])): _cells(some, bins, site, cell)
-        for key, some in whole.groupby(["fold", "class"])
+        (int(fold), int(code)): _cells(some, bins, site, cell)
+        for (fold, code), some in whole.groupby(["fold", "class"])
     }
     columns = {name: rows[name].groupby("fold")["value"].sum() for name in OF_FOLDS}
     table = pd.DataFrame(columns).reindex(sorted({fold for fold, _ in cells}))

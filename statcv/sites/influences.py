@@ -105,7 +105,7 @@ class Published:
     @cached_property
     def inverse(self) -> Floats:
         """Inverse information of each fold's fit, shape (k, q, q)."""
-        return np.linalg.inv(self.progress.fits.information[: self.plan.k])
+        return np.asarray(np.linalg.inv(self.progress.fits.information[: self.plan.k]))
 
     # ---- the distribution of standardised predictors ----
 

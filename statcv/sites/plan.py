@@ -179,9 +179,9 @@ class SitesPlan:
         if self.source is not None:
             return self.source
         told, columns = self.stratify, self.stratify.get("columns", [])
+        no_key = self.key_name is None
         if told["by"] == "hash":
-            none = {"key": None} if self.key_name is None else {}
-            return by_hash(columns, **none)
+            return by_hash(columns, key=None) if no_key else by_hash(columns)
         if told["by"] == "quantile":
             return by_quantile(columns[0], told["per_fold"], told["thresholds"])
         return None
@@ -233,8 +233,8 @@ def described(stratifier: Stratifier | None) -> dict[str, Any]:
                 "on which sites do not agree; leave balanced out."
             )
         said = f"keyed hash of {label}"
-        told = {"by": "hash", "columns": columns, "key": stratifier.key.trace}
-        return {**told, "sentence": said}
+        key = stratifier.key.trace
+        return {"by": "hash", "columns": columns, "key": key, "sentence": said}
     if isinstance(stratifier, ByQuantile):
         if stratifier.agreed is None:
             raise ArgumentError(
@@ -242,9 +242,10 @@ def described(stratifier: Stratifier | None) -> dict[str, Any]:
                 "sites.thresholds() finds them from counts."
             )
         at, per_fold = stratifier.agreed, stratifier.per_fold
-        told = {"by": "quantile", "columns": columns, "per_fold": per_fold}
+        told: dict[str, Any] = {"by": "quantile", "columns": columns}
         cuts = at.texts if at.dates else list(at.values)
-        return {**told, "thresholds": cuts, "sentence": f"thresholds of {label}"}
+        told |= {"per_fold": per_fold, "thresholds": cuts}
+        return {**told, "sentence": f"thresholds of {label}"}
     if isinstance(stratifier, ByValue):
         raise ArgumentError(
             f"by_value({label!r}) gives values to folds by the records of one site; "

@@ -125,14 +125,15 @@ class PooledSums(Printed):
 
     def cells(self, code: int, fold: int | None = None) -> list[Cells]:
         """Return the counts of a class at each site, in one fold or in all."""
-        folds = self._folds("per_fold") if fold is None else [fold]
+        folds = self.by_fold.index.tolist() if fold is None else [fold]
         own = [self.held[site].cells for site in self.sites]
         return [c[one, code] for one in folds for c in own if (one, code) in c]
 
     def spread(self, code: int, fold: int | None = None) -> Floats:
         """Return the counts of a class by bin."""
         cells = self.cells(code, fold)
-        return np.sum([one.spread(self.masses[code]) for one in cells], axis=0)
+        each = [one.spread(self.masses[code]) for one in cells]
+        return np.asarray(np.sum(each, axis=0))
 
     @cached_property
     def areas(self) -> dict[str, list[Area]]:

@@ -80,7 +80,8 @@ class Progress:
         self.trained = np.zeros(self.plan.k + 1)
         self.edges = np.zeros(0)
         self.scored: dict[str, Floats] = {}
-        self.targets = np.zeros(0)
+        plan = self.plan
+        self.targets = np.zeros((len(plan.metrics), plan.k, plan.n_columns))
         self.n_sites = 0
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -127,8 +128,8 @@ class Progress:
                 self.recalibrated.advance(sums["recalibration"])
             if self.plan.binary and self.recalibrated.open:
                 self.phase = Phase.CALIBRATE
-            else:
-                self._vary_next()
+            else:  # variances, which need no derivatives of trees
+                self.phase = Phase.VARY if self.plan.grown else Phase.SLOPE
         elif self.phase == Phase.SLOPE:
             self.targets = sums["targets"]
             self.phase = Phase.VARY
@@ -141,15 +142,8 @@ class Progress:
     def _end_fits(self, held: Floats) -> None:
         self.phase, plan = Phase.SCORE, self.plan
         if plan.binary:
-            total, squares, n = *held.tolist(), int(self.by_class.sum())
+            (total, squares), n = held.tolist(), int(self.by_class.sum())
             self.edges = score_edges(total, squares, n, plan.bins, plan.decisions)
-
-    def _vary_next(self) -> None:
-        """Go on to the variances, which need no derivatives of trees."""
-        self.phase, plan = Phase.SLOPE, self.plan
-        if plan.grown:
-            self.phase = Phase.VARY
-            self.targets = np.zeros((len(plan.metrics), plan.k, plan.n_columns))
 
     @property
     def predictor(self) -> Predictor:

@@ -290,9 +290,9 @@ def ask_buckets(who: ByHash, *, cell: int = CELL, tables: int = 1) -> bytes:
             "key=None is a hash that anyone can make, who then finds out in which "
             "bucket each person is; the sites need a key."
         )
-    header = {"columns": list(who.columns), "key": who.key.trace}
-    header |= {"cell": int(cell), "tables": int(tables)}
-    return bytes(Message(SHARED, header))
+    told = {"columns": list(who.columns), "key": who.key.trace}
+    sizes = {"cell": int(cell), "tables": int(tables)}
+    return bytes(Message(SHARED, {**told, **sizes}))
 
 
 def shared_of(replies: Sequence[bytes], level: float = 0.95) -> SharedPatients:

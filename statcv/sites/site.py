@@ -159,9 +159,9 @@ class Site(Printed):
         self.ledger.enter(self.plan, records)
         self._records = records
         sums = {"by_class": records.by_class, "trained": records.training.sum(axis=1)}
-        header = {"xgboost": version_of_xgboost()} if self.plan.grown else {}
-        header |= {"checksum": records.checksum, "rows": records.n}
-        return self._reply(Phase.JOIN, sums, **header)
+        told = {"xgboost": version_of_xgboost()} if self.plan.grown else {}
+        known = {"checksum": records.checksum, "rows": records.n}
+        return self._reply(Phase.JOIN, sums, **told, **known)
 
     @property
     def _used(self) -> SiteRecords:

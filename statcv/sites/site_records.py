@@ -161,6 +161,10 @@ def read_records(plan: SitesPlan, data: Any, site: str) -> SiteRecords:
     rows = frame.iloc[kept].reset_index(drop=True)
     fold, strata = folds_of_records(plan, rows, y, site)
     unit = np.arange(len(y)) if strata is None else strata.codes
+    stratifier, digest = plan.stratifier, None
+    if isinstance(stratifier, ByHash):
+        identifiers = rows[list(stratifier.columns)]
+        digest = keyed_digest(identifiers, stratifier.key.reveal())
     return SiteRecords(
         plan=plan,
         site=site,
@@ -168,7 +172,7 @@ def read_records(plan: SitesPlan, data: Any, site: str) -> SiteRecords:
         y=y,
         fold=fold,
         unit=np.unique(unit, return_inverse=True)[1].astype(np.intp),
-        digest=identifiers_of(plan, rows),
+        digest=digest,
         frame=coded.iloc[kept].reset_index(drop=True),
         labels=frame.index[kept],
         checksum=_digest(plan, coded, site, "checksum").hex()[:32],
@@ -343,38 +347,25 @@ def folds_of_records(
         given = classes if plan.binary else ("kfold", y, "continuous")
         made = make_plan(*given, k=plan.k, seed=site_seed(plan, site))
     else:
-        check_key(plan, site)
+        if isinstance(stratifier, ByHash):
+            key, no_key = stratifier.key, "there is no key in the environment variable"
+            trace = quietly(lambda: key.trace, site, f"{no_key} STATCV_KEY")
+            if trace != plan.key_name:
+                raise SiteError(
+                    f"site {site}: the key is not the one of the plan, whose name is "
+                    f"{plan.key_name}; set STATCV_KEY to the key that the sites agreed "
+                    "on."
+                )
         what = f"{plural(plan.k, 'fold')} cannot be made of {plan.stratify['sentence']}"
         make = partial(make_plan, "kfold", y, "continuous", k=plan.k, seed=plan.seed)
         made = quietly(partial(make, stratify=stratifier, data=frame), site, what)
     return made.held_out[0].astype(np.intp), made.strata
 
 
-def check_key(plan: SitesPlan, site: str) -> None:
-    """Check that the key of a site is that of the plan, if its folds need one."""
-    stratifier = plan.stratifier
-    if not isinstance(stratifier, ByHash):
-        return
-    no_key = "there is no key in the environment variable STATCV_KEY"
-    if quietly(lambda: stratifier.key.trace, site, no_key) != plan.key_name:
-        raise SiteError(
-            f"site {site}: the key is not the one of the plan, whose name is "
-            f"{plan.key_name}; set STATCV_KEY to the key that the sites agreed on."
-        )
-
-
 def site_seed(plan: SitesPlan, site: str, purpose: str = "folds") -> int:
     """Return a seed that differs between sites and purposes."""
     text = f"{plan.seed} {purpose} {site}".encode()
     return int.from_bytes(hashlib.sha256(text).digest()[:8], "big")
-
-
-def identifiers_of(plan: SitesPlan, frame: pd.DataFrame) -> NDArray[np.uint64] | None:
-    """Return the keyed digest of each identifier; None if folds are not by hash."""
-    stratifier = plan.stratifier
-    if not isinstance(stratifier, ByHash):
-        return None
-    return keyed_digest(frame[list(stratifier.columns)], stratifier.key.reveal())
 
 
 def test_vectors() -> pd.DataFrame:

@@ -17,7 +17,7 @@ from scipy.special import expit, logit
 
 from statcv.errors import ModelError
 from statcv.metrics import midrank
-from statcv.numeric.arrays import Bools, Floats
+from statcv.numeric.arrays import Floats
 from statcv.sites.cells import Arrays, Cells, packed
 from statcv.sites.plan import SitesPlan
 from statcv.sites.site_records import SiteRecords
@@ -207,8 +207,10 @@ def score_sums(records: SiteRecords, progress: Progress) -> Arrays:
     """Return what a site says of its held-out predictions, once the fits have ended."""
     plan, fits = records.plan, progress.predictor
     made: Arrays = {"losses": losses(records, fits)}
-    if not plan.grown:
-        made["moments"] = training_moments(records, progress.fits)
+    if not plan.grown:  # sums of columns, and of their products with the predictor
+        trained = records.training[: plan.k]
+        eta = trained * (progress.fits.beta[: plan.k] @ records.X.T)
+        made["moments"] = np.stack([trained @ records.X, eta @ records.X], axis=1)
     if plan.binary:
         made |= count_scores(records, fits, progress.edges)
         made["recalibration"] = progress.recalibrated.sums(records, fits)
@@ -245,14 +247,6 @@ def losses(records: SiteRecords, fits: Predictor) -> Floats:
     return np.column_stack([np.bincount(records.fold, one, plan.k) for one in each])
 
 
-def training_moments(records: SiteRecords, fits: SummedFits) -> Floats:
-    """Return sums of columns, and of their products with the predictor, (k, 2, q)."""
-    k = records.plan.k
-    trained = records.training[:k]
-    eta = fits.beta[:k] @ records.X.T
-    return np.stack([trained @ records.X, (trained * eta) @ records.X], axis=1)
-
-
 # ---- counts of the linear predictor ----
 
 
@@ -266,16 +260,11 @@ def count_scores(records: SiteRecords, fits: Predictor, edges: Floats) -> Arrays
     place = np.searchsorted(edges, fits.held_out(records), side="right")
     group = plan.k * records.code + records.fold
     number = np.bincount(group * bins + place, minlength=2 * plan.k * bins)
-    wanted = is_decision(edges, plan)
+    at = [np.abs(edges - logit(share)).argmin() for share in plan.decisions]
+    wanted = np.isin(np.arange(len(edges)), at)  # where decisions are made
     return packed(
         [Cells.of(one, plan.cell, wanted) for one in number.reshape(-1, bins)]
     )
-
-
-def is_decision(edges: Floats, plan: SitesPlan) -> Bools:
-    """Return which edges are probabilities at which decisions are made."""
-    at = [np.abs(edges - logit(share)).argmin() for share in plan.decisions]
-    return np.isin(np.arange(len(edges)), at)
 
 
 # ---- ranks within folds ----

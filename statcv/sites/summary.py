@@ -68,9 +68,10 @@ def summary_of(result: SitesResult, level: float) -> Summary:
     )
 
 
-def _of_query(
-    source: QueriedSums, assumes: str
-) -> tuple[list[tuple[str, str]], list[str]]:
+FactsAndNotes = tuple[list[tuple[str, str]], list[str]]
+
+
+def _of_query(source: QueriedSums, assumes: str) -> FactsAndNotes:
     """Return facts and notes of sums that were made by a query."""
     sums = source.sums
     facts = [
@@ -90,9 +91,7 @@ def _of_query(
     return facts, notes
 
 
-def _of_run(
-    result: SitesResult, level: float
-) -> tuple[list[tuple[str, str]], list[str]]:
+def _of_run(result: SitesResult, level: float) -> FactsAndNotes:
     """Return facts and notes of a run."""
     run, plan = result.run, result.plan
     found = result.heterogeneity(level=level)

@@ -122,8 +122,7 @@ def weights_of(duplicated: Duplicated | None, people: pd.DataFrame) -> Floats | 
             f"duplicated gives values of shape {weights.shape}, not a weight for each "
             f"of {len(people)} people"
         )
-    wrong = int((~(np.isfinite(weights) & (weights >= 0))).sum())
-    if wrong:
+    if wrong := int((~(np.isfinite(weights) & (weights >= 0))).sum()):
         raise ArgumentError(
             f"duplicated gives {wrong} of {len(people)} people a weight that is "
             "negative, missing or infinite"

@@ -271,10 +271,10 @@ def log_odds(x: ArrayLike, coefficients: ArrayLike = COEFFICIENTS) -> Floats:
     if covariates.ndim != 2 or covariates.shape[1] != 10:
         raise ArgumentError(f"x has shape (n, 10), not {covariates.shape}")
     x1, x2, x3, x4, x5, x6, x7, x8, x9, _ = covariates.T
-    linear: Floats = a[0] + a[1] * x1 + a[2] * x2 + a[3] * x3
-    together: Floats = a[4] * x1 * x2 + a[5] * x3 * (x4 > 0)
-    bent: Floats = a[6] * x5**2 * (x6 > 0) + a[7] * x7 * (x8 * x9 > 0)
-    return linear + together + bent
+    linear = a[0] + a[1] * x1 + a[2] * x2 + a[3] * x3
+    together = a[4] * x1 * x2 + a[5] * x3 * (x4 > 0)
+    bent = a[6] * x5**2 * (x6 > 0) + a[7] * x7 * (x8 * x9 > 0)
+    return np.asarray(linear + together + bent)
 
 
 def uniform_rotation(rng: np.random.Generator, size: int = 9) -> Floats:

@@ -181,17 +181,15 @@ def _check_size(n: int, n_duplicates: int, n_sites: int | None) -> None:
 
 def _secret(key: bytes | str | None, pseudonyms: Pseudonyms | None) -> bytes | None:
     """Return the bytes of the key, if there is one."""
-    if not isinstance(pseudonyms, (Pseudonyms, type(None))):
+    if not isinstance(pseudonyms, Pseudonyms | None):
         raise ArgumentTypeError(f"pseudonyms is a Pseudonyms(...), not {pseudonyms!r}")
-    if key is None:
-        if pseudonyms is not None and pseudonyms.salt:
-            raise ArgumentError(
-                "salt=True is for hashes, which need a key: give key= as well"
-            )
-        return None
-    if not isinstance(key, (bytes, str)):
+    if key is None and pseudonyms is not None and pseudonyms.salt:
+        raise ArgumentError(
+            "salt=True is for hashes, which need a key: give key= as well"
+        )
+    if not isinstance(key, bytes | str | None):
         raise ArgumentTypeError(f"key must be bytes or text, not {type(key).__name__}.")
-    if not key:
+    if key is not None and not key:
         raise ArgumentError("key is empty; without one nothing is hashed")
     return key.encode() if isinstance(key, str) else key
 

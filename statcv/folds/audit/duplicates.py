@@ -478,5 +478,5 @@ def _duplicated(
         answer[places.name] = places.iloc[rows].array
     answer["group"] = pd.factorize(codes[rows])[0] + 1
     first = {str(places.name): str(places.name), "group": "group"}
-    columns = first | {name: str(name) for name in answer}
-    return Table(answer, "Records that are duplicated, group by group", columns)
+    shown: dict[Hashable, str] = {**first, **{name: str(name) for name in answer}}
+    return Table(answer, "Records that are duplicated, group by group", shown)

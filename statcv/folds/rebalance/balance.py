@@ -113,7 +113,7 @@ def balance(plan: FoldPlan, how: str | Bags, seed: int) -> FoldPlan:
     if how == "all":
         dropped, fits = draw.all_subsamples(every)
         return _with_fits(plan, name, dropped, Ragged.empty(len(dropped)), fits)
-    counts, strata = every.counts, plan.strata and plan.strata.codes
+    counts, strata = every.counts, None if plan.strata is None else plan.strata.codes
     totals = counts.max(axis=0) if how == "upsample" else counts.min(axis=0)
     drops, copies = [], []
     for repeat, (first, last) in enumerate(pairwise(plan.fits.first_split)):

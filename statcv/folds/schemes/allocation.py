@@ -152,11 +152,6 @@ def _fill(load: Ints, step: int, many: int, rng: np.random.Generator) -> Ints:
     return times
 
 
-def _cost(held: Ints) -> Cost:
-    """Return what to make small: the sum of the largest counts, then the squares."""
-    return int(held.max(axis=0).sum()), int(_squares(held).sum())
-
-
 def _squares(held: Ints) -> Ints:
     return np.asarray(CLASS_WEIGHT * (held**2).sum(axis=-1) + held.sum(axis=-1) ** 2)
 
@@ -187,7 +182,8 @@ def _exchange(
     placed = placed.copy()
     for fold, chosen in moved.items():
         placed[chosen] = fold
-    return placed, _cost(held)
+    # what is to be small: the sum of the largest counts, then the squares
+    return placed, (int(held.max(axis=0).sum()), int(_squares(held).sum()))
 
 
 def _is_even(held: Ints, least: int) -> bool:

@@ -191,7 +191,8 @@ def _cut(
     cuts: tuple[Cut, ...] = ()
     if scheme.splits == "folds" and folds is not None:
         cuts = tuple(stratifier.cut(frame, folds, seed, r) for r in range(repeats))
-    how = {"identifies": stratifier.identifies, "made_by": stratifier.made_by}
+    how: dict[str, Any] = {"made_by": stratifier.made_by}
+    how["identifies"] = stratifier.identifies
     return Strata(label, codes, len(sizes), cuts, **how)
 
 

@@ -200,7 +200,7 @@ def read_strata(
             f"'by_quantile(age)', not {stratifier!r}."
         )
     made_by, label = found.groups()
-    how = {"identifies": made_by != QUANTILE, "made_by": made_by}
+    how: dict[str, Any] = {"identifies": made_by != QUANTILE, "made_by": made_by}
     strata = Strata(label, codes, count, **how)
     if "bin" in table:
         return _with_bins(strata, table, cells, position)

@@ -18,10 +18,6 @@ from statcv.folds.strata.thresholds import Thresholds
 from statcv.words import stored_sections
 
 
-def _double(number: float) -> str:
-    return f"CAST('{number!r}' AS double precision)"
-
-
 def _real(number: float) -> str:
     """Write a number for SQLite, which reads long decimals only nearly."""
     few_digits = float(f"{number:.15g}") == number
@@ -149,8 +145,8 @@ def sql_bins(
     else:
         value = sql["number"].format(name)
         missing = sql["no_number"].format(value)
-        write = _real if dialect == "sqlite" else _double
-        literals = [write(number) for number in at.values]
+        write = "CAST('{!r}' AS double precision)".format
+        literals = [*map(_real if dialect == "sqlite" else write, at.values)]
     below = [f"{value} < {literal} THEN" for literal in literals]
     cases = [f"  WHEN {one} {int(k)}" for one, k in zip(below, folds, strict=False)]
     first, last = f"CASE WHEN {missing} THEN NULL", f"  ELSE {int(folds[-1])} END"
