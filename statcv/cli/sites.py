@@ -21,11 +21,7 @@ from statcv.folds import by_hash
 from statcv.folds.strata import as_number
 from statcv.models import Logit
 from statcv.results.summary import Summary
-from statcv.sites import transports
-from statcv.sites.agreement import columns_of
-from statcv.sites.disclosure import UNGUARDED
-from statcv.sites.messages import MINIMUM_SITES
-from statcv.sites.running import make_result
+from statcv.sites import agreement, disclosure, messages, running, transports
 from statcv.sites.transports import federated, nvflare
 from statcv.words import listed
 
@@ -45,7 +41,7 @@ def read_site_data(
     plan: sites.SitesPlan, name: str, layout: Mapping[str, Any]
 ) -> pd.DataFrame:
     """Return the records of a site; identifiers and agreed levels of text are text."""
-    used = columns_of(plan.formula)
+    used = agreement.columns_of(plan.formula)
     text = [] if plan.stratify["by"] == "quantile" else plan.stratify.get("columns", [])
     text = [column for column in text if column not in used]
     text += [n for n, levels in plan.levels.items() if isinstance(levels[0], str)]
@@ -122,7 +118,7 @@ def _disclose(options: argparse.Namespace) -> None:
     most = f"the run ends after {plan.rounds} rounds at the latest."
     print(f"\n`times` is how often at most: {most}")
     if plan.grown:
-        print(f"\n{UNGUARDED}")
+        print(f"\n{disclosure.UNGUARDED}")
     if options.out:
         print(f"\nWritten: {files.write_table(options.out, sheet)}")
 
@@ -233,7 +229,7 @@ def _result(options: argparse.Namespace) -> None:
                 "the result."
             )
         number = len(transports.Exchange(options.exchange).files())
-        result = make_result(party.ended(), files=number)
+        result = running.make_result(party.ended(), files=number)
     summary = result.summary(options.level)
     print(summary)
     files.make_folder(options.out)
@@ -306,9 +302,9 @@ def _trees(options: argparse.Namespace) -> None:
     number = options.number or len(plan.sites)
     if not plan.grown:
         raise ArgumentError("the plan has no trees; no server is needed.")
-    if number < MINIMUM_SITES or (plan.sites and number != len(plan.sites)):
+    if number < messages.MINIMUM_SITES or (plan.sites and number != len(plan.sites)):
         raise ArgumentError(
-            f"--number must be that of the sites, at least {MINIMUM_SITES}."
+            f"--number must be that of the sites, at least {messages.MINIMUM_SITES}."
         )
     with (
         _ending_by_signal(),

@@ -9,14 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from statcv import arguments
-from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    FormulaError,
-    ModelError,
-    suggestion,
-)
+from statcv import arguments, errors
 from statcv.folds import Stratifier, by_hash
 from statcv.formula import Design, make_design
 from statcv.models import Linear, Logit
@@ -123,11 +116,11 @@ def agree(
     chosen = _model(model)
     for name, values in (levels or {}).items():
         if not arguments.is_list(values):
-            raise ArgumentTypeError(f"levels={{{name!r}: …}} must be a list.")
+            raise errors.ArgumentTypeError(f"levels={{{name!r}: …}} must be a list.")
     given = {name: tuple(values) for name, values in (levels or {}).items()}
     for name, values in given.items():
         if len(values) < 2 or len(set(values)) < len(values):
-            raise ArgumentError(
+            raise errors.ArgumentError(
                 f"levels={{{name!r}: …}} needs at least two levels, all different."
             )
     classes = chosen["kind"] != "linear"
@@ -137,16 +130,16 @@ def agree(
     if classes:
         given.setdefault(outcome, (0, 1))
     if rebalance and not classes:
-        raise ArgumentError("rebalance=True needs an outcome with two classes.")
+        raise errors.ArgumentError("rebalance=True needs an outcome with two classes.")
     source = stratify if isinstance(stratify, Stratifier) else None
     if stratify is not None and source is None:
         source = by_hash(stratify)  # type: ignore[arg-type]
     shares = tuple(sorted(set(arguments.numbers(decisions, "decisions").tolist())))
     if not all(0 < share < 1 for share in shares):
-        raise ArgumentError("decisions must be probabilities between 0 and 1.")
+        raise errors.ArgumentError("decisions must be probabilities between 0 and 1.")
     names = tuple(map(str, sites))
     if len(set(names)) < len(names):
-        raise ArgumentError("two sites have the same name.")
+        raise errors.ArgumentError("two sites have the same name.")
     return SitesPlan(
         formula=formula,
         outcome=outcome,
@@ -177,9 +170,9 @@ def _model(model: Any) -> dict[str, Any]:
         "linear": Linear(),
     }
     if isinstance(model, str) and model not in named:
-        raise ModelError(
+        raise errors.ModelError(
             f"model={model!r} is not available over sites; one of "
-            f"{', '.join(named)}." + suggestion(model, list(named))
+            f"{', '.join(named)}." + errors.suggestion(model, list(named))
         )
     model = named[model] if isinstance(model, str) else model
     if isinstance(model, Trees):
@@ -190,7 +183,7 @@ def _model(model: Any) -> dict[str, Any]:
     if isinstance(model, Logit) and not any(getattr(model, name) for name in other):
         strength = model.strength if model.penalised else None
         return {"kind": "logit", "C": strength, "firth": bool(model.firth)}
-    raise ModelError(
+    raise errors.ModelError(
         f"{getattr(model, 'label', type(model).__name__)} is not available over "
         "sites: logistic regression (unpenalised, ridge on columns as they are, or "
         "Firth's), least squares and boosted trees (sites.Trees) are."
@@ -203,9 +196,9 @@ def _metrics(metrics: str | Sequence[str] | None, kind: str) -> tuple[str, ...]:
     names = (metrics,) if isinstance(metrics, str) else tuple(metrics)
     for name in names:
         if not isinstance(name, str) or name not in METRICS[kind]:
-            raise ArgumentError(
+            raise errors.ArgumentError(
                 f"metric {name!r} is not available over sites for this outcome; one of "
-                f"{', '.join(METRICS[kind])}." + suggestion(name, METRICS[kind])
+                f"{', '.join(METRICS[kind])}." + errors.suggestion(name, METRICS[kind])
             )
     return names
 
@@ -220,26 +213,28 @@ def _trial(
     names = columns_of(formula)
     outcome = names[0]
     if classes and len(levels.get(outcome, (0, 1))) != 2:
-        raise ArgumentError(
+        raise errors.ArgumentError(
             f"the outcome {outcome} has {len(levels[outcome])} levels; a model "
             "of classes over sites takes two."
         )
     if not classes and outcome in levels:
-        raise ArgumentError(f"the outcome {outcome} of least squares has no levels.")
+        raise errors.ArgumentError(
+            f"the outcome {outcome} of least squares has no levels."
+        )
     frames = (made_up(names, levels, classes, trial) for trial in range(2))
     design, other = (make_design(formula, frame, scope=SCOPE) for frame in frames)
     if design.terms.stateful:
-        raise FormulaError(
+        raise errors.FormulaError(
             f"{formula!r} has a term that learns from the data (such as center, scale, "
             "poly, bs or cr), which no site has in full. Use constants, such as "
             "I((age - 60) / 10), or columns that each site makes in the same way."
         )
     if design.offsets:
-        raise FormulaError(
+        raise errors.FormulaError(
             f"{formula!r} has an offset, which fits over sites do not take; omit it."
         )
     if design.names != other.names:
-        raise FormulaError(
+        raise errors.FormulaError(
             f"{formula!r} makes a factor of numbers; give its levels, such as "
             "levels={'stage': [1, 2, 3]}."
         )
@@ -278,21 +273,23 @@ def columns_of(formula: str) -> list[str]:
     from patsy import ModelDesc, PatsyError
 
     if not isinstance(formula, str):
-        raise ArgumentTypeError(f"formula must be text, not {type(formula).__name__}.")
+        raise errors.ArgumentTypeError(
+            f"formula must be text, not {type(formula).__name__}."
+        )
     try:
         described_ = ModelDesc.from_formula(formula)
     except (PatsyError, SyntaxError) as error:
-        raise FormulaError(f"{formula!r} cannot be read: {error}") from None
+        raise errors.FormulaError(f"{formula!r} cannot be read: {error}") from None
     left, right = (
         _of_code([factor.name() for term in terms for factor in term.factors])
         for terms in (described_.lhs_termlist, described_.rhs_termlist)
     )
     if len(left) != 1:
-        raise FormulaError(
+        raise errors.FormulaError(
             f"{formula!r} needs one column as its outcome, such as 'ill ~ age + sex'."
         )
     if "." in right:
-        raise FormulaError(
+        raise errors.FormulaError(
             "'.' has no meaning before there are data; name the columns."
         )
     return [*left, *(name for name in right if name not in left)]

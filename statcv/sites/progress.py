@@ -14,22 +14,16 @@ import numpy as np
 
 from statcv.errors import MessageError
 from statcv.numeric.arrays import Floats
+from statcv.sites import site_sums
 from statcv.sites.cells import score_edges
 from statcv.sites.disclosure import arrays_of, sizes_of
 from statcv.sites.influences import n_buckets
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
-from statcv.sites.site_sums import (
-    MAX_RECALIBRATION_STEPS,
-    Predictor,
-    RecalibrationFit,
-    SummedFits,
-)
 from statcv.sites.trees import Forests
 
-MAX_ROUNDS_AFTER_FITS: Final = (
-    MAX_RECALIBRATION_STEPS + 4
-)  # largest number of rounds that follow the fits
+# largest number of rounds that follow the fits
+MAX_ROUNDS_AFTER_FITS: Final = site_sums.MAX_RECALIBRATION_STEPS + 4
 
 
 class Phase:
@@ -70,10 +64,12 @@ class Progress:
     plan: SitesPlan
     phase: str = Phase.JOIN
     round: int = 0
-    recalibrated: RecalibrationFit = field(default_factory=RecalibrationFit)
+    recalibrated: site_sums.RecalibrationFit = field(
+        default_factory=site_sums.RecalibrationFit
+    )
 
     def __post_init__(self) -> None:
-        self.fits = SummedFits(self.plan)
+        self.fits = site_sums.SummedFits(self.plan)
         self.fits.open[:] = not self.plan.grown
         self.forests: Forests | None = None
         self.by_class = np.zeros((self.plan.k, 2))
@@ -146,6 +142,6 @@ class Progress:
             self.edges = score_edges(total, squares, n, plan.bins, plan.decisions)
 
     @property
-    def predictor(self) -> Predictor:
+    def predictor(self) -> site_sums.Predictor:
         """What predicts held-out records."""
         return self.forests or self.fits

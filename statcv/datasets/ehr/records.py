@@ -12,15 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from statcv.arguments import check_whole, resolve_seed
-from statcv.datasets.ehr import duplicates
-from statcv.datasets.ehr.population import (
-    COEFFICIENTS,
-    COVARIATES,
-    EIGENVALUES,
-    check_amount,
-    population_of,
-    stream,
-)
+from statcv.datasets.ehr import duplicates, population
 from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.numeric.arrays import Floats
 from statcv.tables import Constructed
@@ -31,8 +23,8 @@ def simulate_ehr(
     n_duplicates: int = 2_000,
     n_sites: int | None = 5,
     *,
-    eigenvalues: Sequence[float] | Floats = EIGENVALUES,
-    coefficients: Sequence[float] | Floats = COEFFICIENTS,
+    eigenvalues: Sequence[float] | Floats = population.EIGENVALUES,
+    coefficients: Sequence[float] | Floats = population.COEFFICIENTS,
     rotation: ArrayLike | None = None,
     mean: Sequence[float] | Floats | None = None,
     duplicated: duplicates.Duplicated | None = None,
@@ -112,15 +104,15 @@ def simulate_ehr(
         raise ArgumentTypeError(f"inexact is an Inexact(...), not {inexact!r}")
     seed = resolve_seed(seed)
     rng = np.random.default_rng(seed)
-    population = population_of(eigenvalues, coefficients, rotation, mean, rng)
-    people = population.draw(n, rng)
+    source = population.population_of(eigenvalues, coefficients, rotation, mean, rng)
+    people = source.draw(n, rng)
     weights = duplicates.weights_of(duplicated, people)
 
     first = np.datetime64(duplicates.FIRST_BIRTH, "D")
     days = (duplicates.LAST_BIRTH - duplicates.FIRST_BIRTH).days
     birth = first + rng.integers(days + 1, size=n)
     numbers = rng.permutation(n)
-    draws = rng if weights is None else stream(seed, "duplicated")
+    draws = rng if weights is None else population.stream(seed, "duplicated")
     if n_sites is None:
         person, site = duplicates.held_alone(n, n_duplicates, draws, weights)
     else:
@@ -139,10 +131,10 @@ def simulate_ehr(
         records["person"] = records["patient_id"]
     if inexact:
         records = duplicates.with_inexact_duplicates(
-            records, order >= n, inexact, population.sd, stream(seed, "inexact")
+            records, order >= n, inexact, source.sd, population.stream(seed, "inexact")
         )
     if pseudonyms:
-        records = pseudonymised(records, site, pseudonyms, population.sd, seed)
+        records = pseudonymised(records, site, pseudonyms, source.sd, seed)
     if secret is not None:
         salt = pseudonyms is not None and bool(pseudonyms.salt)
         records = with_hashes(records, site, secret, salt, seed)
@@ -246,12 +238,12 @@ class Pseudonyms(Constructed):
 
     def __post_init__(self) -> None:
         check_whole(self.date_shift, "date_shift", least=0, most=CENTURY)
-        check_amount(self.noise, "noise")
-        check_amount(self.shift, "shift")
+        population.check_amount(self.noise, "noise")
+        population.check_amount(self.shift, "shift")
         if not isinstance(self.salt, (bool, np.bool_)):
             raise ArgumentTypeError(f"salt is True or False, not {self.salt!r}")
         if self.quantise is not None:
-            check_amount(self.quantise, "quantise")
+            population.check_amount(self.quantise, "quantise")
             if self.quantise == 0:
                 raise ArgumentError("quantise is above 0; None rounds nothing")
 
@@ -278,20 +270,21 @@ def pseudonymised(
         Seed for the changes, with a separate stream for each kind of change.
     """
     records, sites = records.copy(), int(site.max()) + 1
-    x = records[list(COVARIATES)].to_numpy(copy=True)
+    x = records[list(population.COVARIATES)].to_numpy(copy=True)
     each_site = sites, x.shape[1]
     if pseudonyms.shift:
-        moved = stream(seed, "site shift").uniform(-1, 1, size=each_site)
+        moved = population.stream(seed, "site shift").uniform(-1, 1, size=each_site)
         x += pseudonyms.shift * sd * moved[site]
     if pseudonyms.noise:
-        x += pseudonyms.noise * sd * stream(seed, "site noise").standard_normal(x.shape)
+        added = population.stream(seed, "site noise").standard_normal(x.shape)
+        x += pseudonyms.noise * sd * added
     if pseudonyms.quantise is not None:
         width = np.where(sd > 0, pseudonyms.quantise * sd, 1.0)
-        start = stream(seed, "site grid").random(each_site)[site]
+        start = population.stream(seed, "site grid").random(each_site)[site]
         x = np.where(sd > 0, (np.rint(x / width - start) + start) * width, x)
-    records[list(COVARIATES)] = x
+    records[list(population.COVARIATES)] = x
     most = pseudonyms.date_shift
-    days = stream(seed, "site dates").integers(-most, most + 1, size=sites)
+    days = population.stream(seed, "site dates").integers(-most, most + 1, size=sites)
     records["birth_date"] += pd.to_timedelta(days[site], unit="D")
     return records
 
@@ -315,7 +308,7 @@ def with_hashes(
         Seed for those texts.
     """
     length = _SALT * salt  # each site appends its own salt to the key
-    drawn = stream(seed, "site key").bytes(length * (int(site.max()) + 1))
+    drawn = population.stream(seed, "site key").bytes(length * (int(site.max()) + 1))
     keys = [key + drawn[length * at : length * (at + 1)] for at in site.tolist()]
     written = {
         "id_hash": records["patient_id"],

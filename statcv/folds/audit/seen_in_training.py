@@ -131,6 +131,7 @@ def opposite_twins(plan: FoldPlan, X: Floats, y: Numbers) -> list[Finding]:
     """
     from scipy.special import bdtrc
 
+    # no record has equals if the last predictor differs in all, or one is missing
     code = np.full(len(X), -1)
     if X.shape[1] and len(np.unique(X[:, -1])) < len(X) and np.isfinite(X).all():
         frame = pd.DataFrame(X)

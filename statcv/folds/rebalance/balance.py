@@ -13,12 +13,7 @@ from statcv.errors import ArgumentError, SchemeError, suggestion
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance import subsample as draw
-from statcv.folds.rebalance.weighting import (
-    ClassWeights,
-    class_weights,
-    nearest_mean,
-    tilting,
-)
+from statcv.folds.rebalance import weighting
 from statcv.folds.response import Response
 from statcv.tables import Constructed
 
@@ -166,13 +161,13 @@ def _admitted(plan: FoldPlan, how: str) -> Response:
 def _by_mean(plan: FoldPlan, response: Response, how: str) -> FoldPlan:
     given: Any = response.values, plan.tests, plan.kept_out
     if how == "weight":
-        made = replace(plan, weighting=tilting(*given))
+        made = replace(plan, weighting=weighting.tilting(*given))
         said = (
             "training records weighted until each training mean is the mean of all "
             "(exponential tilting)"
         )
     else:
-        made = replace(plan, dropped=nearest_mean(*given))
+        made = replace(plan, dropped=weighting.nearest_mean(*given))
         said = (
             "and the record dropped whose removal brings the training mean closest to "
             "the mean of all"
@@ -185,9 +180,9 @@ def _weighted(plan: FoldPlan, response: Response) -> FoldPlan:
     totals = training.max(axis=0)
     if plan.copied.sizes.any():  # samples as large as the data weigh what these do
         totals = response.counts
-        weights = ClassWeights(response.codes, totals / training)
+        weights = weighting.ClassWeights(response.codes, totals / training)
     else:
-        weights = class_weights(response.codes, training, response.levels)
+        weights = weighting.class_weights(response.codes, training, response.levels)
     each = f"classes weighted; training sets that weigh {_written(totals)} each"
     said = f"{plan.sentence}, {each}"
     return replace(plan, weighting=weights, rebalance="weight", sentence=said)

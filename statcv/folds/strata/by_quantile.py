@@ -10,16 +10,10 @@ import pandas as pd
 
 from statcv.arguments import MAX_BINS, check_types, check_whole
 from statcv.errors import ArgumentError, DataError, FoldWarning, warn
+from statcv.folds.strata import stratifier as base
 from statcv.folds.strata.hashing import check_k, keyed_digest
 from statcv.folds.strata.identifiers import written
 from statcv.folds.strata.meant_otherwise import warn_of_identifier
-from statcv.folds.strata.stratifier import (
-    Cut,
-    Stratifier,
-    check_units,
-    columns_of,
-    is_truth,
-)
 from statcv.folds.strata.thresholds import EXACT, Thresholds, as_text, even_cuts
 from statcv.formula import why_text
 from statcv.numeric.arrays import Floats, Numbers
@@ -68,7 +62,7 @@ def by_quantile(column: str, per_fold: int = 1, thresholds: Any = None) -> ByQua
 
 
 @dataclass(frozen=True, repr=False)
-class ByQuantile(Stratifier):
+class ByQuantile(base.Stratifier):
     """Bins of about equal count, or at thresholds; see :func:`by_quantile`.
 
     Attributes
@@ -134,14 +128,16 @@ class ByQuantile(Stratifier):
         """Warn of a column that looks like an identifier."""
         warn_of_identifier(frame, self.columns[0])
 
-    def cut(self, frame: pd.DataFrame, k: int, seed: int = 0, repeat: int = 0) -> Cut:
+    def cut(
+        self, frame: pd.DataFrame, k: int, seed: int = 0, repeat: int = 0
+    ) -> base.Cut:
         """Cut the values into ``per_fold * k`` bins."""
         k = check_k(k)
         if self.agreed is not None:
             return self._cut_at(self.agreed, frame, k, seed, repeat)
         numbers, dates = as_floats(frame, self.columns[0])
         distinct, counts = np.unique(numbers, return_counts=True)
-        check_units(counts, k, self.label, lambda i: _shown(distinct[i], dates))
+        base.check_units(counts, k, self.label, lambda i: _shown(distinct[i], dates))
         bins = min(self.per_fold * k, len(distinct))
         if bins < self.per_fold * k:
             warn(
@@ -160,7 +156,7 @@ class ByQuantile(Stratifier):
         at = Thresholds(tuple(bounds.tolist()), dates)
         return cut_at(self, at, k, codes, fixed=self.per_fold == 1)
 
-    def units_of(self, frame: pd.DataFrame, cut: Cut) -> Numbers:
+    def units_of(self, frame: pd.DataFrame, cut: base.Cut) -> Numbers:
         """Return the bin of each record."""
         at, (numbers, dates) = cut.at, as_floats(frame, self.columns[0])
         assert isinstance(at, Thresholds)
@@ -198,7 +194,7 @@ class ByQuantile(Stratifier):
 
     def _cut_at(
         self, at: Thresholds, frame: pd.DataFrame, k: int, seed: int, repeat: int
-    ) -> Cut:
+    ) -> base.Cut:
         """Cut the values at given thresholds, and allocate the bins to folds."""
         bins, folds = len(at) + 1, self.n_folds
         if k != folds:
@@ -238,7 +234,7 @@ def cut_at(
     codes: Numbers,
     fixed: bool,
     allocated: Numbers | None = None,
-) -> Cut:
+) -> base.Cut:
     """Return the cut at thresholds, whose bins are folds or are allocated to k folds.
 
     Thresholds are midway between two values unless given; each lies in the bin above.
@@ -248,7 +244,7 @@ def cut_at(
     if allocated is not None:
         said, then = f"{units} bins of {label} at given thresholds", ","
     said += ", one a fold" if fixed else f"{then} allocated to {k} folds"
-    return Cut(stratifier, units, fixed, codes, said, at, allocated)
+    return base.Cut(stratifier, units, fixed, codes, said, at, allocated)
 
 
 def _shown(number: float, date: bool) -> str:
@@ -257,8 +253,8 @@ def _shown(number: float, date: bool) -> str:
 
 def as_floats(frame: pd.DataFrame, name: str) -> tuple[Floats, bool]:
     """Return a column as floats, and whether it holds dates."""
-    column = columns_of(frame, [name])[name]
-    if is_truth(column):
+    column = base.columns_of(frame, [name])[name]
+    if base.is_truth(column):
         raise DataError(
             f"column {name!r} holds truth values, which have no quantiles; "
             f"by_value({name!r}) keeps each of the two whole."

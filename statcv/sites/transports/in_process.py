@@ -16,15 +16,10 @@ from statcv.sites.coordinator import Coordinator
 from statcv.sites.plan import SitesPlan
 from statcv.sites.progress import Phase
 from statcv.sites.site import Site
+from statcv.sites.transports import parties
 from statcv.sites.transports.exchange import COORDINATOR, Exchange, Turn
 from statcv.sites.transports.federated import growing_here
 from statcv.sites.transports.homes import locked
-from statcv.sites.transports.parties import (
-    CoordinatorParty,
-    SiteParty,
-    coordinate,
-    join,
-)
 from statcv.sites.trees import Grow
 
 T = TypeVar("T")
@@ -153,11 +148,13 @@ class Directory:
         with growers(plan, data) as grow, ExitStack() as held:
             for name in (COORDINATOR, *data):
                 held.enter_context(locked(self.homes / name))
-            made = coordinate(self.homes / COORDINATOR, plan, list(data))
-            coordinator, steps = CoordinatorParty(made), []
+            made = parties.coordinate(self.homes / COORDINATOR, plan, list(data))
+            coordinator, steps = parties.CoordinatorParty(made), []
             for name, frame in data.items():
-                home = join(self.homes / name, plan, name, frame)
-                party = SiteParty(home, partial(as_frame, frame), grow.get(name))
+                home = parties.join(self.homes / name, plan, name, frame)
+                party = parties.SiteParty(
+                    home, partial(as_frame, frame), grow.get(name)
+                )
                 steps.append(partial(party.step, self.exchange))
             turns = [Turn("", moved=True)]
             while not all(turn.ended for turn in turns):

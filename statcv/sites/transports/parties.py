@@ -20,17 +20,6 @@ from statcv.sites.plan import SitesPlan
 from statcv.sites.progress import Phase
 from statcv.sites.site import Site
 from statcv.sites.transports import exchange as files
-from statcv.sites.transports.exchange import (
-    COORDINATOR,
-    ROSTER,
-    Exchange,
-    IncompleteError,
-    Turn,
-    card_name,
-    file_name,
-    named,
-    waiting,
-)
 from statcv.sites.transports.homes import TREES_FILE, Home, read_ledger, read_trees
 from statcv.sites.trees import DroppedOutError, Grow, Job
 from statcv.words import listed
@@ -60,21 +49,21 @@ def coordinate(folder: Path, plan: SitesPlan, sites: Sequence[str] = ()) -> Home
     files.check_names(names)
     if plan.sites and set(names) != set(plan.sites):
         raise SiteError(
-            f"the plan is for {named(sorted(plan.sites))}, and not for "
-            f"{named(names)}; agree on a new plan, or name the same sites."
+            f"the plan is for {files.named(sorted(plan.sites))}, and not for "
+            f"{files.named(names)}; agree on a new plan, or name the same sites."
         )
     if len(names) < MINIMUM_SITES:
-        raise SiteError(f"{named(names)}: {too_few(len(names))}")
+        raise SiteError(f"{files.named(names)}: {too_few(len(names))}")
     if (folder / "home.json").exists():
         old = Home.open(folder)
         same = old.plan.fingerprint == plan.fingerprint
         begun = old.site_keys() if same else None
         if begun and set(begun) != set(names):
             raise SiteError(
-                f"the plan was begun with {named(sorted(begun))}, and not with "
-                f"{named(names)}; agree on a new plan for other sites."
+                f"the plan was begun with {files.named(sorted(begun))}, and not with "
+                f"{files.named(names)}; agree on a new plan for other sites."
             )
-    return Home.make(folder, COORDINATOR, plan, {"sites": names})
+    return Home.make(folder, files.COORDINATOR, plan, {"sites": names})
 
 
 @dataclass(eq=False)
@@ -89,7 +78,7 @@ class CoordinatorParty:
     home: Home
     _run: Coordinator | None = field(default=None, init=False)
 
-    def step(self, exchange: Exchange) -> Turn:
+    def step(self, exchange: files.Exchange) -> files.Turn:
         """Add up the answers of all sites, or say whom the coordinator waits for.
 
         Raises
@@ -102,40 +91,42 @@ class CoordinatorParty:
         """
         home, who, did = self.home, "The coordinator", []
         exchange.make()
-        exchange.tidy(COORDINATOR, [*home.told["sites"], COORDINATOR])
-        if exchange.publish_card(COORDINATOR, home.key, home.plan):
-            did.append(f"left its public key in {card_name(COORDINATOR)}")
+        exchange.tidy(files.COORDINATOR, [*home.told["sites"], files.COORDINATOR])
+        if exchange.publish_card(files.COORDINATOR, home.key, home.plan):
+            did.append(f"left its public key in {files.card_name(files.COORDINATOR)}")
         keys, absent = self._keys(exchange)
         if absent:
-            names = listed([card_name(site) for site in absent])
-            return waiting(
+            names = listed([files.card_name(site) for site in absent])
+            return files.waiting(
                 who, did, f"the public key of site {listed(absent)} ({names})"
             )
         run = self._resumed(keys)
         number = run.progress.round
-        roster = home.key.document(COORDINATOR, home.plan, keys=dict(keys))
-        if exchange.leave(ROSTER, roster):
-            did.append(f"listed the keys of {len(keys)} sites in {ROSTER}")
-        if exchange.publish(number, COORDINATOR, home.key, run.latest):
+        roster = home.key.document(files.COORDINATOR, home.plan, keys=dict(keys))
+        if exchange.leave(files.ROSTER, roster):
+            did.append(f"listed the keys of {len(keys)} sites in {files.ROSTER}")
+        if exchange.publish(number, files.COORDINATOR, home.key, run.latest):
             did.append(f"published round {number} ({run.progress.phase})")
         if not run.ended:
             if absent := self._collect(exchange, keys, number):
-                files = listed([file_name(number, site) for site in absent])
-                return waiting(who, did, f"{named(absent)} ({files})")
+                awaited = listed([files.file_name(number, site) for site in absent])
+                return files.waiting(who, did, f"{files.named(absent)} ({awaited})")
             self._advance(run, keys)
-            exchange.publish(number + 1, COORDINATOR, home.key, run.latest)
+            exchange.publish(number + 1, files.COORDINATOR, home.key, run.latest)
             did.append(
                 f"added up the answers of {len(keys)} sites to round {number}, and "
                 f"published round {number + 1} ({run.progress.phase}) in "
-                f"{file_name(number + 1, COORDINATOR)}"
+                f"{files.file_name(number + 1, files.COORDINATOR)}"
             )
         if not run.ended:
-            return Turn(f"{who} {did[-1]}.", True)
+            return files.Turn(f"{who} {did[-1]}.", True)
         # who has not read the last message
         absent = self._collect(exchange, keys, run.progress.round)
         still = "; the last message is still to be read by " if absent else ""
         told = f"The run has ended after {run.progress.round} rounds{still}"
-        return Turn(f"{told}{named(absent) if absent else ''}.", bool(did), ended=True)
+        return files.Turn(
+            f"{told}{files.named(absent) if absent else ''}.", bool(did), ended=True
+        )
 
     def ended(self) -> Coordinator:
         """Return the run, if it has ended.
@@ -157,7 +148,7 @@ class CoordinatorParty:
 
     # ---- keys ----
 
-    def _keys(self, exchange: Exchange) -> tuple[dict[str, str], list[str]]:
+    def _keys(self, exchange: files.Exchange) -> tuple[dict[str, str], list[str]]:
         """Return the public keys of the sites, and which sites have left none."""
         kept = self.home.site_keys()
         if kept is not None:
@@ -168,7 +159,7 @@ class CoordinatorParty:
         absent = [site for site in names if site not in keys]
         if len({*keys.values(), self.home.key.public}) <= len(keys):
             raise SiteError(
-                f"two of {named(list(keys))} have the same key; each needs a "
+                f"two of {files.named(list(keys))} have the same key; each needs a "
                 "home of its own."
             )
         if not absent:
@@ -193,24 +184,30 @@ class CoordinatorParty:
         An answer that was taken is in the home, where nobody can change it again.
         """
         own = self.home.own
-        return [site for site in keys if not (own / file_name(number, site)).exists()]
+        return [
+            site for site in keys if not (own / files.file_name(number, site)).exists()
+        ]
 
     def _advance(self, run: Coordinator, keys: Mapping[str, str]) -> None:
         self._run = None  # there is no run until the step has succeeded
-        plan, kept, number = self.home.plan, Exchange(self.home.own), run.progress.round
+        plan, kept, number = (
+            self.home.plan,
+            files.Exchange(self.home.own),
+            run.progress.round,
+        )
         found = [kept.message(number, site, key, plan) for site, key in keys.items()]
         run.step([one for one in found if one is not None])
         self._run = run
 
     def _collect(
-        self, exchange: Exchange, keys: Mapping[str, str], number: int
+        self, exchange: files.Exchange, keys: Mapping[str, str], number: int
     ) -> list[str]:
         """Take the answers that are there, and return which sites have not answered."""
         absent = []
         for site in self._unanswered(number, keys):
             try:
                 found = exchange.message(number, site, keys[site], self.home.plan)
-            except IncompleteError:
+            except files.IncompleteError:
                 found = None
             if found is None:
                 absent.append(site)
@@ -218,7 +215,9 @@ class CoordinatorParty:
                 why = Message.of(found).header["why"]
                 raise SiteError(f"site {site} refuses: {why}")
             else:
-                exchange.copy(file_name(number, site), Exchange(self.home.own))
+                exchange.copy(
+                    files.file_name(number, site), files.Exchange(self.home.own)
+                )
         return absent
 
 
@@ -272,19 +271,21 @@ def join(
         card = files.read(coordinator)
         if card is None:
             raise SiteError(f"site {site}: there is no file {coordinator}.")
-        told = files.read_document(card, COORDINATOR, plan, str(coordinator))["key"]
+        told = files.read_document(card, files.COORDINATOR, plan, str(coordinator))[
+            "key"
+        ]
     home = Home.make(folder, site, plan, {"data": file, **(layout or {})})
     home.keep_ledger(known)
     if card is not None:
-        kept = Exchange(home.own).public_key(COORDINATOR, plan)
+        kept = files.Exchange(home.own).public_key(files.COORDINATOR, plan)
         if kept not in (None, told):
             raise SiteError(
                 f"site {site}: the home already relies on another key of the "
                 f"coordinator, {files.key_name(str(kept))}; clear up which is right, "
                 "and begin again with a new home if it is the new one."
             )
-        files.write(home.own / card_name(COORDINATOR), card)
-    files.write(folder / card_name(site), home.key.card(site, plan))
+        files.write(home.own / files.card_name(files.COORDINATOR), card)
+    files.write(folder / files.card_name(site), home.key.card(site, plan))
     return home
 
 
@@ -321,7 +322,7 @@ class SiteParty:
         """The answers in the order of rounds, without refusals."""
         return [entry for entry in self.entries if not is_refusal(entry.sent)]
 
-    def step(self, exchange: Exchange) -> Turn:
+    def step(self, exchange: files.Exchange) -> files.Turn:
         """Answer the newest message, or say whom the site waits for.
 
         A step that is repeated does nothing. Files of this site that are lost from the
@@ -340,50 +341,51 @@ class SiteParty:
         exchange.check()
         exchange.tidy(name)
         if exchange.publish_card(name, home.key, home.plan):
-            did.append(f"left its public key in {card_name(name)}")
+            did.append(f"left its public key in {files.card_name(name)}")
         if answers and exchange.publish(number - 1, name, home.key, answers[-1].sent):
-            did.append(f"left its answer in {file_name(number - 1, name)} again")
+            did.append(f"left its answer in {files.file_name(number - 1, name)} again")
         if answers and Message.of(answers[-1].received).kind == Phase.END:
-            return Turn(f"{who} has ended.", bool(did), ended=True)
-        awaited = file_name(number, COORDINATOR)
+            return files.Turn(f"{who} has ended.", bool(did), ended=True)
+        awaited = files.file_name(number, files.COORDINATOR)
         try:
             message = self._received(exchange, number)
-        except IncompleteError:
-            return waiting(who, did, f"the rest of {awaited}; copy it again")
+        except files.IncompleteError:
+            return files.waiting(who, did, f"the rest of {awaited}; copy it again")
         if message is None:
-            return waiting(who, did, f"the coordinator ({awaited})")
+            return files.waiting(who, did, f"the coordinator ({awaited})")
         sent = self.answer(message)
         exchange.publish(number, name, home.key, sent)
         _raise_refusal(name, sent)
-        asked, file = Message.of(message).kind, file_name(number, name)
+        asked, file = Message.of(message).kind, files.file_name(number, name)
         told = f"{who} answered round {number} ({asked}) in {file}."
-        return Turn(told, True, ended=asked == Phase.END)
+        return files.Turn(told, True, ended=asked == Phase.END)
 
     # ---- what comes in ----
 
-    def _received(self, exchange: Exchange, number: int) -> bytes | None:
-        kept, plan = Exchange(self.home.own), self.home.plan
-        public = kept.public_key(COORDINATOR, plan)
+    def _received(self, exchange: files.Exchange, number: int) -> bytes | None:
+        kept, plan = files.Exchange(self.home.own), self.home.plan
+        public = kept.public_key(files.COORDINATOR, plan)
         if public is None:
-            public = exchange.public_key(COORDINATOR, plan)
+            public = exchange.public_key(files.COORDINATOR, plan)
             if public is None:
                 return None
             # The key is trusted from now on.
-            exchange.copy(card_name(COORDINATOR), kept)
+            exchange.copy(files.card_name(files.COORDINATOR), kept)
         keys = kept.roster(public, plan)
         if keys is None:
             keys = exchange.roster(public, plan)
             if keys is None:
                 return None
             self._check_keys(keys, public)
-            exchange.copy(ROSTER, kept)
-        message = exchange.message(number, COORDINATOR, public, plan)
+            exchange.copy(files.ROSTER, kept)
+        message = exchange.message(number, files.COORDINATOR, public, plan)
         if message is not None and number:
             sites = Message.of(message).header.get("sites")
             if not isinstance(sites, dict) or set(sites) != set(keys):
                 raise SiteError(
                     f"site {self.home.party}: the sums are of other sites than those "
-                    f"that {ROSTER} lists; ask the coordinator for the right file."
+                    f"that {files.ROSTER} lists; ask the coordinator for the right "
+                    "file."
                 )
         return message
 
@@ -393,13 +395,13 @@ class SiteParty:
         if keys.get(site) != own:
             raise SiteError(
                 f"site {site}: the coordinator took another key for that of this site "
-                f"than {files.key_name(own)}; give it the right {card_name(site)}, and "
-                "begin again in an empty directory."
+                f"than {files.key_name(own)}; give it the right "
+                f"{files.card_name(site)}, and begin again in an empty directory."
             )
         if len({*keys.values(), public}) <= len(keys):
             raise SiteError(
-                f"site {site}: {ROSTER} lists one key for two parties; ask which home "
-                "belongs to whom."
+                f"site {site}: {files.ROSTER} lists one key for two parties; ask which "
+                "home belongs to whom."
             )
         if len(keys) < MINIMUM_SITES:
             raise SiteError(f"site {site}: {too_few(len(keys))}")
