@@ -244,7 +244,9 @@ class FoldPlan(Printed):
     @cached_property
     def n_train(self) -> Ints:
         """The number of training records of each fit, shape (n_fits,)."""
-        return self.fits.training_sums(np.ones(self.n, dtype=np.int64)).astype(np.int64)
+        held = self.tests.sizes[self.fits.split_of]
+        out = held + self.dropped.sizes + self.kept_out.sizes
+        return self.n - out + self.copied.sizes
 
     def counts(self, codes: NDArray[Any], classes: int) -> tuple[Ints, Ints]:
         """Return class counts of training sets and of held-out sets.

@@ -171,11 +171,11 @@ def _check_balance(plan: FoldPlan, response: Response | None) -> None:
                 f"the plan is rebalanced for {made.name}, not for {response.name}; "
                 "make the plan of this outcome."
             )
-    spread = max(
-        float(np.ptp(plan.training_means((response.codes == code).astype(float))))
-        for code in range(response.classes)
-    )
-    if response.by_class and spread > EVEN:
+    spread = 0.0
+    for code in range(response.classes * response.by_class):
+        means = plan.training_means((response.codes == code).astype(float))
+        spread = max(spread, float(np.ptp(means)))
+    if spread > EVEN:
         raise SchemeError(
             f"the plan is rebalanced for another outcome than {response.name}: shares "
             f"of its classes in training differ by up to {spread:.3f}; make the plan "

@@ -125,7 +125,8 @@ def _is_a(splitter: Any, kind: str) -> bool:
 
 def _split(pair: Any, n: int, name: str, number: int) -> tuple[Numbers, Numbers]:
     """Return the positions of a split, training before held-out, or refuse it."""
-    found = [_positions(side) for side in pair if isinstance(pair, (tuple, list))]
+    sides = pair if isinstance(pair, (tuple, list)) else ()
+    found = [_positions(side) for side in sides]
     split = f"split {number} of {name}"
     if len(found) != 2 or any(side.ndim != 1 for side in found):
         raise SchemeError(
