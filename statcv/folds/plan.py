@@ -206,12 +206,9 @@ class FoldPlan(Printed):
         """Return the records on which a fit is trained, with repetitions."""
         check_whole(fit, "fit", least=0, most=self.n_fits - 1)
         times = np.ones(self.n, dtype=np.intp)
-        for absent in (
-            self.fits.held_out_by(fit),
-            self.dropped[fit],
-            self.kept_out[fit],
-        ):
-            times[absent] = 0
+        times[self.fits.held_out_by(fit)] = 0
+        times[self.dropped[fit]] = 0
+        times[self.kept_out[fit]] = 0
         if not len(copies := self.copied[fit]):
             return np.flatnonzero(times)
         np.add.at(times, copies, 1)

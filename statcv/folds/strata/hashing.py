@@ -129,7 +129,8 @@ def keyed_fold(values: Any, k: int, key: Key | None = FROM_ENVIRONMENT) -> Folds
     >>> keyed_fold([7, "7", 7.0, "007"], 5, key="statcv")
     array([3, 3, 3, 1])
     """
-    return fold_of(keyed_digest(values, key), check_k(k))
+    k = check_k(k)
+    return fold_of(keyed_digest(values, key), k)
 
 
 def balanced_folds(
@@ -161,7 +162,7 @@ def balanced_folds(
 def fold_of(digests: Digests, k: int, thresholds: Any = None) -> Folds:
     """Return the fold of digests: between thresholds, or modulo ``k`` without any."""
     if thresholds is None:
-        return (digests % np.uint64(k)).astype(np.int64)
+        return (digests % np.uint64(k)).view(np.int64)
     return assign(digests, thresholds)
 
 
