@@ -152,9 +152,8 @@ class Directory:
             coordinator, steps = parties.CoordinatorParty(made), []
             for name, frame in data.items():
                 home = parties.join(self.homes / name, plan, name, frame)
-                party = parties.SiteParty(
-                    home, partial(as_frame, frame), grow.get(name)
-                )
+                read = partial(as_frame, frame)
+                party = parties.SiteParty(home, read, grow.get(name))
                 steps.append(partial(party.step, self.exchange))
             turns = [Turn("", moved=True)]
             while not all(turn.ended for turn in turns):

@@ -183,18 +183,13 @@ class CoordinatorParty:
 
         An answer that was taken is in the home, where nobody can change it again.
         """
-        own = self.home.own
-        return [
-            site for site in keys if not (own / files.file_name(number, site)).exists()
-        ]
+        taken = {site: self.home.own / files.file_name(number, site) for site in keys}
+        return [site for site, answer in taken.items() if not answer.exists()]
 
     def _advance(self, run: Coordinator, keys: Mapping[str, str]) -> None:
         self._run = None  # there is no run until the step has succeeded
-        plan, kept, number = (
-            self.home.plan,
-            files.Exchange(self.home.own),
-            run.progress.round,
-        )
+        kept, plan = files.Exchange(self.home.own), self.home.plan
+        number = run.progress.round
         found = [kept.message(number, site, key, plan) for site, key in keys.items()]
         run.step([one for one in found if one is not None])
         self._run = run
@@ -215,9 +210,8 @@ class CoordinatorParty:
                 why = Message.of(found).header["why"]
                 raise SiteError(f"site {site} refuses: {why}")
             else:
-                exchange.copy(
-                    files.file_name(number, site), files.Exchange(self.home.own)
-                )
+                name = files.file_name(number, site)
+                exchange.copy(name, files.Exchange(self.home.own))
         return absent
 
 
@@ -271,9 +265,8 @@ def join(
         card = files.read(coordinator)
         if card is None:
             raise SiteError(f"site {site}: there is no file {coordinator}.")
-        told = files.read_document(card, files.COORDINATOR, plan, str(coordinator))[
-            "key"
-        ]
+        held = files.read_document(card, files.COORDINATOR, plan, str(coordinator))
+        told = held["key"]
     home = Home.make(folder, site, plan, {"data": file, **(layout or {})})
     home.keep_ledger(known)
     if card is not None:
