@@ -360,11 +360,9 @@ def _interval(
             "estimate from buckets of identifiers"
         )
     else:
+        no_sign = ", as buckets of identifiers show no more of them than chance does"
         assumes += "; records of different sites count as independent"
-        if source.plan.stratify["by"] == "hash":
-            assumes += (
-                ", as buckets of identifiers show no more of them than chance does"
-            )
+        assumes += no_sign if source.plan.stratify["by"] == "hash" else ""
     if not ranked:
         se, scale = math.sqrt(found.total), scale_of(get_metric(metric), value)
         return symmetric(value, se, level, method, assumes, df=found.df, scale=scale)

@@ -173,10 +173,9 @@ def bin_edges(header: Mapping[str, Any]) -> Floats:
     """Return the rising edges that a message asks for."""
     ranges = [(header["low"], header["high"], N_COARSE_BINS)]
     ranges += [(low, high, header["fine"]) for low, high in header["ranges"]]
-    edges = [lo + (hi - lo) * np.arange(1, n) / n for lo, hi, n in ranges]
-    return np.unique(
-        (np.ceil if header["dates"] else np.asarray)(np.concatenate(edges))
-    )
+    parts = [lo + (hi - lo) * np.arange(1, n) / n for lo, hi, n in ranges]
+    edges = np.concatenate(parts)
+    return np.unique(np.ceil(edges) if header["dates"] else edges)
 
 
 def count_values(message: bytes, data: Any, site: str) -> bytes:

@@ -236,14 +236,20 @@ class SitesResult:
         for name in self.source.metrics:
             one = self.estimate(name, level=level)
             values = sums.values(name, "per_fold")
-            row = {"metric": name, "how": one.how, "estimate": one.value}
-            row |= {"lower": one.lower, "upper": one.upper}
-            row |= {"interval": one.interval_in_words}
-            row |= {"no_skill": pooled.no_skill(name, sums.total)}
-            row |= {"per_fold": float(values.mean())}
-            row |= {"per_fold_sd": float(values.std(ddof=1)), "n_folds": len(values)}
-            error = sums.bound("per_fold") if name == "auroc" else 0.0
-            rows.append({**row, "error": error})
+            row = {
+                "metric": name,
+                "how": one.how,
+                "estimate": one.value,
+                "lower": one.lower,
+                "upper": one.upper,
+                "interval": one.interval_in_words,
+                "no_skill": pooled.no_skill(name, sums.total),
+                "per_fold": float(values.mean()),
+                "per_fold_sd": float(values.std(ddof=1)),
+                "n_folds": len(values),
+                "error": sums.bound("per_fold") if name == "auroc" else 0.0,
+            }
+            rows.append(row)
         return Table(
             pd.DataFrame(rows),
             "Metrics of the held-out predictions of all sites",

@@ -211,9 +211,12 @@ class Site(Printed):
         if records is None or progress.phase in (Phase.JOIN, Phase.FIT, Phase.GROW):
             raise SiteError(f"site {self.name}: the fits have not ended.")
         eta = progress.predictor.held_out(records)
-        columns = {"row": records.labels, "fold": records.fold + 1}
-        columns |= {"observed": records.y}
-        columns |= {"predicted": expit(eta) if self.plan.binary else eta}
+        columns = {
+            "row": records.labels,
+            "fold": records.fold + 1,
+            "observed": records.y,
+            "predicted": expit(eta) if self.plan.binary else eta,
+        }
         caption = f"Held-out predictions of the records of site {self.name}"
         return Table(pd.DataFrame(columns), caption)
 
