@@ -324,10 +324,10 @@ def _read(
         If counts are small or do not add up.
     """
     whole = rows[COUNT].astype(dict.fromkeys(COLUMNS[1:], int)).sort_values("last_bin")
-    cells: dict[tuple[int, int], Cells] = {
-        (int(fold), int(code)): _cells(some, bins, site, cell)
-        for (fold, code), some in whole.groupby(["fold", "class"])
-    }
+    cells: dict[tuple[int, int], Cells] = {}
+    for _, some in whole.groupby(["fold", "class"]):
+        key = int(some["fold"].iloc[0]), int(some["class"].iloc[0])
+        cells[key] = _cells(some, bins, site, cell)
     columns = {name: rows[name].groupby("fold")["value"].sum() for name in OF_FOLDS}
     table = pd.DataFrame(columns).reindex(sorted({fold for fold, _ in cells}))
     positive = table.pop("observed")

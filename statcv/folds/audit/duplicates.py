@@ -477,6 +477,6 @@ def _duplicated(
     if not named:
         answer[places.name] = places.iloc[rows].array
     answer["group"] = pd.factorize(codes[rows])[0] + 1
-    first = {str(places.name): str(places.name), "group": "group"}
-    shown: dict[Hashable, str] = {**first, **{name: str(name) for name in answer}}
+    first: list[Hashable] = [str(places.name), "group"]
+    shown = {name: str(name) for name in [*first, *answer]}
     return Table(answer, "Records that are duplicated, group by group", shown)
