@@ -304,8 +304,7 @@ def bags(
         The training records that each bag did not draw, rising.
     copies : Ragged
         The records that it drew again, rising, once for each further draw.
-    fits : numpy.ndarray of int64, shape (splits,)
-        ``n_bags`` for each split; its bags follow each other.
+        The bags of each split follow each other in both.
 
     Raises
     ------
@@ -317,9 +316,9 @@ def bags(
     >>> import numpy as np
     >>> codes, tests = np.array([0, 0, 1, 1]), Ragged.of([[0, 2], [1, 3]])
     >>> sets = UnequalSets(codes, 2, tests, Ragged.empty(2))
-    >>> drops, copies, fits = bags(sets, np.random.default_rng(1), n_bags=3)
-    >>> len(drops), len(copies), fits.tolist()
-    (6, 6, [3, 3])
+    >>> drops, copies = bags(sets, np.random.default_rng(1), n_bags=3)
+    >>> len(drops), len(copies)
+    (6, 6)
     """
     counts, splits, least = sets.counts, len(sets.tests), sets.least
     missed = (counts * np.exp(-least / np.maximum(counts, 1))).sum()
