@@ -25,7 +25,6 @@ from statcv.verbs.cv import CVCall
 from statcv.verbs.from_predictions import from_predictions
 from statcv.words import percent
 
-SHOWN = ("estimate", "lower", "upper")  # columns shown for each group
 PREDICTIONS = ["observed", "fold", "repeat", "row", "cluster", "positive"]
 PREDICTIONS += ["metrics", "probabilities", "threshold", "seed"]
 CALL = [*PLAN, "model", "new_levels", "metrics", "threshold", "weights", "n_jobs"]
@@ -36,69 +35,58 @@ CALL += ["progress", "select", "exposure"]
 
 
 def _cv(options: argparse.Namespace) -> None:
-    data = _data_of(options, options.stratify)
-    if options.out:
-        files.make_folder(options.out)
+    data, out, level = _data_of(options, options.stratify), options.out, options.level
+    files.make_folder(out)
     result = _fit(options, data, {"checkpoint": options.checkpoint})
-    summary = result.summary(options.level, null_bias=options.null_bias)
-    written = []
-    if options.out:
-        written = files.write_result(result, options.out, options.level, summary)
+    summary = result.summary(level, null_bias=options.null_bias)
+    written = files.write_result(result, out, level, summary) if out else []
     print(summary)
     if options.test is not None:
-        test = result.test(n_permutations=options.test, level=options.level)
-        print(f"\n{test}")
-    _tell(written, options.out)
+        print(f"\n{result.test(n_permutations=options.test, level=level)}")
+    _tell(written, out)
 
 
 def _report(options: argparse.Namespace) -> None:
-    check_path(options.out)
-    check_style(options.style, options.by)
-    data = _data_of(options, [*(options.stratify or []), options.by])
-    result = _fit(options, data, {"checkpoint": options.checkpoint})
     style, by, level = options.style, options.by, options.level
+    check_path(options.out)
+    check_style(style, by)
+    data = _data_of(options, [*(options.stratify or []), by])
+    result = _fit(options, data, {"checkpoint": options.checkpoint})
     written = result.report(options.out, style=style, by=by, level=level)
-    print(result.sentence(options.level))
-    print(f"\nWritten: {written}")
+    print(f"{result.sentence(level)}\n\nWritten: {written}")
 
 
 def _evaluate(options: argparse.Namespace) -> None:
-    identifying = [options.cluster, options.fold, options.row, options.by]
+    by, out, level = options.by, options.out, options.level
+    identifying = [options.cluster, options.fold, options.row, by]
     data = files.read_data(options.data, files.layout_of(options), identifying)
-    if options.out:
-        files.make_folder(options.out)
+    files.make_folder(out)
     call = {name: getattr(options, name) for name in PREDICTIONS}
     predicted = files.one_or_more(options.predicted)
     result = from_predictions(data, predicted=predicted, **call)
-    summary, written = result.summary(options.level), []
+    summary = result.summary(level)
     if summary.tables["Metrics"]["estimate"].isna().all():
         raise MetricError("no metric has a value for these predictions.")
-    groups = options.by and result.metrics(options.level, by=options.by)
-    if options.out:
-        written = files.write_result(result, options.out, options.level, summary)
-        if options.by:
-            written.append(files.write_table(options.out / "groups.csv", groups))
+    groups = by and result.metrics(level, by=by)
+    written = files.write_result(result, out, level, summary) if out else []
+    if out and by:
+        written.append(files.write_table(out / "groups.csv", groups))
     print(summary)
-    if options.by:
-        _print_groups(groups, options)
-    _tell(written, options.out)
-
-
-def _print_groups(groups: pd.DataFrame, options: argparse.Namespace) -> None:
-    """Print a table of the metrics by group: one row per group of each metric."""
-    print(f"\nBy {options.by}, with {percent(options.level)} intervals")
-    for metric, own in groups.groupby("metric", sort=False):
-        digits = row_digits(own, "lower", "upper")
-        shown = {name: column(own[name].tolist(), [], digits) for name in SHOWN}
-        table = own[[options.by, "n"]].assign(**shown).set_index(options.by)
-        print(f"\n{metric}\n{table.rename_axis(None).to_string()}")
+    if by:
+        print(f"\nBy {by}, with {percent(level)} intervals")
+        for metric, own in groups.groupby("metric", sort=False):
+            digits, table = row_digits(own, "lower", "upper"), own[[by, "n"]]
+            for name in ("estimate", "lower", "upper"):
+                table = table.assign(**{name: column(own[name].tolist(), [], digits)})
+            shown = table.set_index(by).rename_axis(None)
+            print("", metric, shown.to_string(), sep="\n")
+    _tell(written, out)
 
 
 def _compare(options: argparse.Namespace) -> None:
     data = _data_of(options, options.stratify)
     (name, change), *others = _changes(options, data).items()
-    if options.out:
-        files.make_folder(options.out)
+    files.make_folder(options.out)
     results = {name: _fit(options, data, change)}
     results |= {other: results[name].update(**change) for other, change in others}
     metric = options.metrics[0] if options.metrics else None
@@ -136,27 +124,33 @@ def _changes(options: Any, data: pd.DataFrame) -> dict[str, dict[str, Any]]:
     """
     if (options.schemes is None) == (options.models is None):
         raise ArgumentError("compare takes either --schemes A,B or --models A,B.")
-    one = "model" if options.schemes is None else "scheme"
+    one, known, more = "model", list(MODELS), []
+    if options.schemes is not None:
+        one, known, more = "scheme", list(SCHEMES), [*data.columns]
     names = options.schemes or options.models or []
     if getattr(options, one) is not None:
         raise ArgumentError(f"--{one} means nothing beside --{one}s; leave it out.")
-    known = list(MODELS) if one == "model" else [*SCHEMES, *data.columns]
     for name in names:
-        if name not in known:
-            there = f"there are {', '.join(MODELS if one == 'model' else SCHEMES)}."
-            hint = suggestion(name, known)
+        if name not in [*known, *more]:
+            there = f"there are {', '.join(known)}."
+            hint = suggestion(name, [*known, *more])
             raise ArgumentError(f"there is no {one} {name!r}; {there}{hint}")
     if len(set(names)) < max(len(names), 2):
         raise ArgumentError(f"--{one}s takes two or more different names: A,B.")
     changes: dict[str, dict[str, Any]] = {name: {one: name} for name in names}
-    flags = {"k": "has_k", "p": "has_p", "pairs": "has_pairs", "repeats": "random"}
-    for argument, flag in flags.items():
-        takers = [n for n in names if getattr(SCHEMES.get(n), flag, False)]
-        if argument == "repeats" and options.pairs is not None:
-            takers += [n for n in names if getattr(SCHEMES.get(n), "has_pairs", False)]
-        takers = takers or names
+
+    def takers(*flags: str) -> list[str]:
+        """Return the schemes for which an argument means something, or all."""
+        known = [n for n in names if any(getattr(SCHEMES.get(n), f, 0) for f in flags)]
+        return known or names
+
+    sampled = ["has_pairs"] * (options.pairs is not None)
+    flags = {"k": ["has_k"], "p": ["has_p"], "pairs": ["has_pairs"]}
+    for argument, own in {**flags, "repeats": ["random", *sampled]}.items():
         for name, change in changes.items():
-            change[argument] = getattr(options, argument) if name in takers else None
+            change[argument] = (
+                getattr(options, argument) if name in takers(*own) else None
+            )
     return changes
 
 

@@ -114,10 +114,11 @@ def quantile_bins(options: Any, column: str) -> Stratifier:
 # ---- writing ----
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder, or raise an error that says why this fails."""
+def make_folder(folder: Path | None) -> None:
+    """Make a folder if one is named, or raise an error that says why this fails."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise errors.ArgumentError(
             f"cannot make the folder {folder}: {error.strerror or error}"
@@ -143,9 +144,8 @@ def write_result(
     written = [write_text(folder / "summary.txt", summary or result.summary(level))]
     written += _write_paper_table(table(result, level=level), folder)
     written += [write_table(folder / f"{name}.csv", t) for name, t in tables.items()]
-    kind = result.design.outcome.kind
     written.append(write_picture(folder / "panel.png", result.plot))
-    if kind == "binary":
+    if result.design.outcome.kind == "binary":
         written.append(write_picture(folder / "roc.png", lambda: plot_roc(result)))
     return written
 
@@ -155,16 +155,13 @@ def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
     from statcv.verbs.table import table
 
     estimates = comparison.table.rename_axis("result").reset_index()
-    written = [
-        write_text(folder / "comparison.txt", comparison.summary()),
-        *_write_paper_table(table(comparison), folder),
-        write_table(folder / "estimates.csv", estimates),
-        write_table(folder / "differences.csv", comparison.differences),
-    ]
-    kinds = {each.design.outcome.kind for each in comparison.results.values()}
-    if kinds == {"binary"}:
-        written.append(write_picture(folder / "roc.png", comparison.plot))
+    written = [write_text(folder / "comparison.txt", comparison.summary())]
+    written += _write_paper_table(table(comparison), folder)
+    tables = {"estimates": estimates, "differences": comparison.differences}
+    written += [write_table(folder / f"{name}.csv", t) for name, t in tables.items()]
     results: Any = comparison.results
+    if {each.design.outcome.kind for each in results.values()} == {"binary"}:
+        written.append(write_picture(folder / "roc.png", comparison.plot))
     for name, result in results.items():
         below = folder / re.sub(r"[^\w-]+", "_", name)
         make_folder(below)

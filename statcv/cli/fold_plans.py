@@ -57,14 +57,13 @@ def _run(options: argparse.Namespace) -> None:
         files.refuse(options, ["out", "duplicates"], "beside --sql; leave it out")
         print(_sql(plan.stratifier if binned else stratify, options, plan.n_splits))
         return
-    written = None
     if options.out:
-        written = files.write_table(options.out, _with_values(plan, data, columns))
+        files.write_table(options.out, _with_values(plan, data, columns))
     print(f"{plan}\n")
     rows = data.loc[plan.rows] if options.duplicates else None
     print(plan.audit(data=rows, duplicates=options.duplicates))
-    if written:
-        print(f"\nWritten: {written}")
+    if options.out:
+        print(f"\nWritten: {options.out}")
 
 
 def _with_values(
@@ -72,8 +71,7 @@ def _with_values(
 ) -> pd.DataFrame:
     """Return a plan as a table, with the values of its stratifier beside the fold."""
     table = plan.to_frame()
-    rows = data.index if plan.rows is None else plan.rows
-    values = data.loc[rows, list(columns)]
+    values = data.loc[plan.fits.row_labels if plan.rows is not None else data.index]
     values = values.reset_index(drop=True).reindex(table["position"])
     reserved = {"draw", "site", "weight", "bin", "rebalance", *table.columns}
     for name in reversed(columns):

@@ -66,8 +66,7 @@ def _run(options: argparse.Namespace) -> None:
     first = options.command.split()[0]
     own = {"data": "data", "folds": "fold_plans", "sites": "sites"}
     module = own.get(first, "commands")
-    commands = import_module(f"statcv.cli.{module}").COMMANDS
-    commands[options.command](options)
+    import_module(f"statcv.cli.{module}").COMMANDS[options.command](options)
 
 
 def _fail(message: str, code: int = 2) -> int:

@@ -118,39 +118,35 @@ def _levels(text: str) -> tuple[str, list[Any]]:
 def _values(text: str, words: Mapping[str, Any] = WORDS) -> tuple[str, list[Any]]:
     """Return a name and its values, as numbers where they can be read as such."""
     name, _, listed = text.partition("=")
-    values: list[Any] = []
-    for value in _names(listed):
-        try:
-            values.append(words[value] if value in words else _number(value))
-        except argparse.ArgumentTypeError:
-            values.append(value)
+    values = [words.get(value, _as_number(value)) for value in _names(listed)]
     if not (name.strip() and values):
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=A,B")
     return name.strip(), values
 
 
-def _number(text: str) -> float:
-    """Return an integer, or a share."""
+def _as_number(text: str) -> float | str:
+    """Return an integer, a share, or other text as it is."""
     try:
         return int(text) if text.strip().isdigit() else float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
-
-
-def _threshold(text: str) -> float | str:
-    try:
-        return float(text)
     except ValueError:
         return text
 
 
+def _number(text: str) -> float:
+    if isinstance(number := _as_number(text), str):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+    return number
+
+
+def _threshold(text: str) -> float | str:
+    return text if isinstance(_as_number(text), str) else float(text)
+
+
 def _level(text: str) -> float:
-    try:
-        if 0 < float(text) < 1:
-            return float(text)
-    except ValueError:
-        pass
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number between 0 and 1")
+    number = _as_number(text)
+    if isinstance(number, str) or not 0 < number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number between 0 and 1")
+    return number
 
 
 # how a value is read, by its name; others are text

@@ -18,13 +18,10 @@ from statcv import sites
 from statcv.cli import files
 from statcv.errors import ArgumentError, DataError, SiteError
 from statcv.folds import by_hash
+from statcv.folds.strata import as_number
 from statcv.models import Logit
 from statcv.results.summary import Summary
-from statcv.sites import transports
-from statcv.sites.agreement import columns_of
-from statcv.sites.disclosure import UNGUARDED
-from statcv.sites.messages import MINIMUM_SITES
-from statcv.sites.running import make_result
+from statcv.sites import agreement, disclosure, messages, running, transports
 from statcv.sites.transports import federated, nvflare
 from statcv.words import listed
 
@@ -44,7 +41,7 @@ def read_site_data(
     plan: sites.SitesPlan, name: str, layout: Mapping[str, Any]
 ) -> pd.DataFrame:
     """Return the records of a site; identifiers and agreed levels of text are text."""
-    used = columns_of(plan.formula)
+    used = agreement.columns_of(plan.formula)
     text = [] if plan.stratify["by"] == "quantile" else plan.stratify.get("columns", [])
     text = [column for column in text if column not in used]
     text += [n for n, levels in plan.levels.items() if isinstance(levels[0], str)]
@@ -59,8 +56,7 @@ def read_plan(path: Path) -> sites.SitesPlan:
     ArgumentError
         If there is no file.
     """
-    text = transports.read(path)
-    if text is None:
+    if (text := transports.read(path)) is None:
         raise ArgumentError(f"there is no file {path}.")
     return sites.SitesPlan.from_json(text)
 
@@ -71,7 +67,9 @@ def _agree(options: argparse.Namespace) -> None:
     levels = "--levels gives the levels of a column"
     given["levels"] = files.by_name(options.levels, levels)
     if options.decisions is not None:
-        given["decisions"] = [_share(text) for text in options.decisions]
+        given["decisions"] = [*map(as_number, options.decisions)]
+        if wrong := [one for one in given["decisions"] if isinstance(one, str)]:
+            raise ArgumentError(f"--decisions takes numbers, not {wrong[0]!r}.")
     if options.C is not None:
         if options.model != "ridge":
             raise ArgumentError("--C means nothing without --model ridge.")
@@ -101,13 +99,6 @@ def _stratifier(options: argparse.Namespace) -> Any:
     return files.quantile_bins(options, options.by_quantile)
 
 
-def _share(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ArgumentError(f"--decisions takes numbers, not {text!r}.") from None
-
-
 def _trees_of(options: argparse.Namespace) -> sites.Trees | None:
     """Return the trees that options describe; None if they ask for another model."""
     if options.model != "trees":
@@ -127,7 +118,7 @@ def _disclose(options: argparse.Namespace) -> None:
     most = f"the run ends after {plan.rounds} rounds at the latest."
     print(f"\n`times` is how often at most: {most}")
     if plan.grown:
-        print(f"\n{UNGUARDED}")
+        print(f"\n{disclosure.UNGUARDED}")
     if options.out:
         print(f"\nWritten: {files.write_table(options.out, sheet)}")
 
@@ -151,11 +142,10 @@ def _join(options: argparse.Namespace) -> None:
     file = Path(options.data)
     where = str(file.resolve()) if file.exists() else options.data
     layout = files.layout_of(options)
-    data = _records(plan, site, options.data, layout)
+    data, told = _records(plan, site, options.data, layout), (where, layout)
+    more = (*told, options.coordinator, options.permit_another_plan)
     with transports.locked(options.home):
-        more = {"file": where, "layout": layout, "coordinator": options.coordinator}
-        more["permit"] = options.permit_another_plan
-        home = transports.join(options.home, plan, site, data, **more)
+        home = transports.join(options.home, plan, site, data, *more)
     print(f"{plan}\n\nSite {site} can take part: its data suit the plan.")
     _tell_key(f"The key of site {site}", home)
     print(f"Its public part is {options.home / transports.card_name(site)}.")
@@ -238,13 +228,12 @@ def _result(options: argparse.Namespace) -> None:
                 f"{options.home} is the home of site {home.party}; the coordinator has "
                 "the result."
             )
-        exchange = transports.Exchange(options.exchange)
-        run = party.ended()
-        result = make_result(run, files=len(exchange.files()))
+        number = len(transports.Exchange(options.exchange).files())
+        result = running.make_result(party.ended(), files=number)
     summary = result.summary(options.level)
     print(summary)
+    files.make_folder(options.out)
     if options.out:
-        files.make_folder(options.out)
         written = _write_result(result, options.out, options.level, summary)
         print(f"\nWritten to {options.out}: {', '.join(p.name for p in written)}")
 
@@ -253,25 +242,21 @@ def _write_result(
     result: sites.SitesResult, folder: Path, level: float, summary: Summary
 ) -> list[Path]:
     """Write the tables of a result over sites, its summary and a forest plot."""
-    tables = {
-        "metrics": result.metrics(level),
-        "sites": result.by_site(level=level).reset_index(),
-        "folds": result.folds,
-    }
-    more, trees = [], result.run.progress.forests
+    by_site = result.by_site(level=level).reset_index()
+    tables = {"metrics": result.metrics(level), "sites": by_site}
+    tables["folds"] = result.folds
+    written, trees = [], result.run.progress.forests
     if trees is None:
         tables["coefficients"] = result.coefficients
         tables["model"] = result.model.reset_index()
     else:
         # the trees fitted to all records, for xgboost.Booster
-        more.append(folder / "trees.ubj")
-        more[0].write_bytes(trees.raw[-1])
-    return [
-        *more,
-        files.write_text(folder / "summary.txt", summary),
-        *(files.write_table(folder / f"{name}.csv", t) for name, t in tables.items()),
-        files.write_picture(folder / "sites.png", lambda: result.plot(level=level)),
-    ]
+        written.append(folder / "trees.ubj")
+        written[0].write_bytes(trees.raw[-1])
+    written.append(files.write_text(folder / "summary.txt", summary))
+    written += [files.write_table(folder / f"{n}.csv", t) for n, t in tables.items()]
+    forest = files.write_picture(folder / "sites.png", lambda: result.plot(level=level))
+    return [*written, forest]
 
 
 def _read_log(file: Path) -> tuple[str, list[sites.Entry]]:
@@ -317,9 +302,9 @@ def _trees(options: argparse.Namespace) -> None:
     number = options.number or len(plan.sites)
     if not plan.grown:
         raise ArgumentError("the plan has no trees; no server is needed.")
-    if number < MINIMUM_SITES or (plan.sites and number != len(plan.sites)):
+    if number < messages.MINIMUM_SITES or (plan.sites and number != len(plan.sites)):
         raise ArgumentError(
-            f"--number must be that of the sites, at least {MINIMUM_SITES}."
+            f"--number must be that of the sites, at least {messages.MINIMUM_SITES}."
         )
     with (
         _ending_by_signal(),

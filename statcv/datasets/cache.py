@@ -11,6 +11,7 @@ import hashlib
 import os
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from io import BytesIO
@@ -48,41 +49,35 @@ TIMEOUT = 30.0
 """Seconds without a byte after which a download is given up."""
 
 
-@dataclass(frozen=True)
-class Source:
-    """A file in an author's repository on GitHub, at one commit.
-
-    ``needs`` names the optional package without which it cannot be read.
-    """
-
-    repository: str
-    commit: str
-    path: str
-    sha256: str
-    needs: str | None = None
-
-    @property
-    def name(self) -> str:
-        """The file's name without its folder."""
-        return self.path.rpartition("/")[2]
-
-    def url(self, mirror: str | None = None) -> str:
-        """Return the file's address, on `mirror` if one is given."""
-        if mirror is not None:
-            return f"{mirror.rstrip('/')}/{self.name}"
-        host = "https://raw.githubusercontent.com"
-        return f"{host}/{self.repository}/{self.commit}/{self.path}"
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """A CSV file that is made from a source; ``text`` names its text columns."""
+    """A CSV file that is made from a file in an author's repository on GitHub.
+
+    ``text`` names the columns of text, separated by blanks; ``needs`` is the optional
+    package without which the source cannot be read, or empty.
+    """
 
     name: str
     sha256: str
-    text: tuple[str, ...]
+    text: str
+    repository: str
+    commit: str
+    path: str
+    source_sha256: str
+    needs: str
     convert: Callable[[Path], pd.DataFrame]
-    source: Source
+
+    @property
+    def source(self) -> str:
+        """The name of the source without its folder."""
+        return self.path.rpartition("/")[2]
+
+    def url(self, mirror: str | None = None) -> str:
+        """Return the address of the source, on `mirror` if one is given."""
+        if mirror is not None:
+            return f"{mirror.rstrip('/')}/{self.source}"
+        host = "https://raw.githubusercontent.com"
+        return f"{host}/{self.repository}/{self.commit}/{self.path}"
 
 
 def obtain(
@@ -95,19 +90,16 @@ def obtain(
     cache = cache_folder(cache_dir)
     _check_mirror(mirror)
     content = _in_data_folder(file) or _in_cache(file, cache)
-    if content is None:
-        content = _make(file, cache, mirror, progress)
-    return read_published(BytesIO(content), file.text)
+    content = content or _make(file, cache, mirror, progress)
+    return read_published(BytesIO(content), file.text.split())
 
 
 def is_here(file: Prepared) -> bool:
     """Return whether `file` can be read without a network."""
-    if _in_cache(file, cache_folder(None)) is not None:
-        return True
-    try:
-        return _in_data_folder(file) is not None
-    except errors.DownloadError:
-        return False
+    kept = _in_cache(file, cache_folder(None))
+    with suppress(errors.DownloadError):
+        kept = kept or _in_data_folder(file)
+    return kept is not None
 
 
 def _pooch() -> Any:
@@ -129,28 +121,22 @@ def cache_folder(cache_dir: str | PathLike[str] | None) -> Path:
 
 
 def _check_mirror(mirror: str | None) -> None:
-    if mirror is None:
-        return
-    if not isinstance(mirror, str):
-        raise errors.ArgumentTypeError(
-            f"mirror is an address such as 'http://host/folder', "
-            f"not {type(mirror).__name__}"
-        )
-    address = urlsplit(mirror)
+    what = "mirror is an address such as 'http://host/folder', not"
+    if not isinstance(mirror, str | None):
+        raise errors.ArgumentTypeError(f"{what} {type(mirror).__name__}")
+    address = urlsplit("http://none" if mirror is None else mirror)
     if address.scheme not in ("http", "https") or not address.netloc:
-        raise errors.ArgumentError(
-            f"mirror is an address such as 'http://host/folder', not {mirror!r}"
-        )
+        raise errors.ArgumentError(f"{what} {mirror!r}")
 
 
-def _data_folder() -> str | None:
-    return os.environ.get("STATCV_DATA") or None
+def _data_folder() -> str:
+    return os.environ.get("STATCV_DATA", "")
 
 
 def _in_data_folder(file: Prepared) -> bytes | None:
     """Return the file's bytes from the folder ``STATCV_DATA``, or None."""
-    folder = _data_folder()
-    if folder is None or not (path := Path(folder, file.name)).is_file():
+    path = Path(_data_folder(), file.name)
+    if not _data_folder() or not path.is_file():
         return None
     try:
         content = path.read_bytes()
@@ -175,9 +161,9 @@ def _in_cache(file: Prepared, cache: Path) -> bytes | None:
 
 def _make(file: Prepared, cache: Path, mirror: str | None, progress: bool) -> bytes:
     """Download the source, convert it, cache the result and return its bytes."""
-    if (package := file.source.needs) is not None:
-        of_r = f"{file.source.name} is an R file, which the package {package} reads"
-        errors.needed(package, f'{of_r}: pip install "statcv[data]"')
+    if file.needs:
+        of_r = f"{file.source} is an R file, which the package {file.needs} reads"
+        errors.needed(file.needs, f'{of_r}: pip install "statcv[data]"')
     source = _download(file, cache, mirror, progress)
     text = file.convert(source).to_csv(index=False, lineterminator="\n")
     content = text.encode()
@@ -197,14 +183,14 @@ def _download(file: Prepared, cache: Path, mirror: str | None, progress: bool) -
     """Return the path of the source in the cache, downloaded if necessary."""
     pooch = _pooch()
     network = import_module("requests").RequestException
-    source, url = file.source, file.source.url(mirror)
+    url, sha256 = file.url(mirror), file.source_sha256
     fetch = pooch.HTTPDownloader(progressbar=progress, timeout=TIMEOUT)
     logger = pooch.get_logger()
     level = logger.level
     if not progress:  # pooch would log every step on standard error
         logger.setLevel("ERROR")
     try:
-        path = pooch.retrieve(url, source.sha256, source.name, cache, downloader=fetch)
+        path = pooch.retrieve(url, sha256, file.source, cache, downloader=fetch)
     except network as error:
         raise errors.DownloadError(_no_download(file, url, error)) from error
     except OSError as error:
@@ -221,18 +207,17 @@ def _download(file: Prepared, cache: Path, mirror: str | None, progress: bool) -
 
 def _no_download(file: Prepared, url: str, error: Exception) -> str:
     """Return a message that says why a download failed, and what to do."""
-    response = getattr(error, "response", None)
+    response, kind = getattr(error, "response", None), type(error).__name__
+    what = "the server cannot be reached"
     if response is not None:
         what = f"the server answered {response.status_code} {response.reason}"
-    elif "Timeout" in type(error).__name__:
+    elif "Timeout" in kind:
         what = f"the server was silent for {TIMEOUT:.0f} seconds"
-    elif "Chunked" in type(error).__name__:
+    elif "Chunked" in kind:
         what = "the connection ended before the file did, and nothing was kept"
-    else:
-        what = "the server cannot be reached"
     return (
         f"could not download {url}: {what}; try again with a network, give "
-        f"mirror= the address of a folder that has {file.source.name}, or set "
+        f"mirror= the address of a folder that has {file.source}, or set "
         f"STATCV_DATA to a folder that has {file.name}{_looked_in(file)}"
     )
 
@@ -240,9 +225,7 @@ def _no_download(file: Prepared, url: str, error: Exception) -> str:
 def _looked_in(file: Prepared) -> str:
     """Return a clause on the folder ``STATCV_DATA``, if it is set."""
     folder = _data_folder()
-    if folder is None:
-        return ""
-    return f" (STATCV_DATA is {folder!r}, which has no {file.name})"
+    return f" (STATCV_DATA is {folder!r}, which has no {file.name})" if folder else ""
 
 
 def _not_kept(cache: Path, error: OSError) -> errors.DownloadError:

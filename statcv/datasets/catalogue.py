@@ -36,18 +36,15 @@ def available_data() -> pd.DataFrame:
     1      ehr  2000       y           shipped
     """
     columns, *rows = stored_rows("statcv.datasets", "catalogue.txt")
-    table = pd.DataFrame(rows, columns=list(columns)).astype(
-        {"rows": int, "columns": int}
-    )
+    table = pd.DataFrame(rows, columns=list(columns))
+    table = table.astype({"rows": int, "columns": int})
+    names, fetched = table["name"], {"cfs": published.CFS, "ptb": published.PTB}
     calls = [
-        f'load_data("{name}")' if name in _READERS else f"fetch_{name}()"
-        for name in table["name"]
+        f"fetch_{name}()" if name in fetched else f'load_data("{name}")'
+        for name in names
     ]
     table.insert(5, "call", calls)  # before the source
-    fetched = {"cfs": published.CFS["data"], "ptb": published.PTB["data"]}
-    table["here"] = [
-        name in _READERS or is_here(fetched[name]) for name in table["name"]
-    ]
+    table["here"] = [n not in fetched or is_here(fetched[n]["data"]) for n in names]
     shown = {name: name for name in ("name", "rows", "columns", "outcome", "call")}
     return Table(table, "Data sets", {**shown, "here": "on this machine"})
 
@@ -114,31 +111,22 @@ def load_data(name: str) -> pd.DataFrame:
         raise ArgumentTypeError(
             f"the name of a data set is a string, not {type(name).__name__}"
         )
-    try:
-        reader = _READERS[name]
-    except KeyError:
-        raise ArgumentError(_unknown(name)) from None
-    return reader()
-
-
-def _unknown(name: str) -> str:
-    """Return the message for a name that cannot be loaded."""
+    if name in _READERS:
+        return _READERS[name]()
     if name == "irae":
-        return (
+        raise ArgumentError(
             "'irae' is not in a public repository; statcv.load_irae(path) reads the "
             "file that its authors provide"
         )
-    fetched = {"cfs": "fetch_cfs()", "ptb": "fetch_ptb()"}
-    if name in fetched:
-        return (
-            f"{name!r} is not installed with the package; "
-            f"statcv.{fetched[name]} downloads it once and keeps it"
+    if name in ("cfs", "ptb"):
+        raise ArgumentError(
+            f"{name!r} is not installed with the package; statcv.fetch_{name}() "
+            "downloads it once and keeps it"
         )
-    known = joined([*map(repr, _READERS)])
-    return (
-        f"there is no data set {name!r}.{suggestion(name, [*_READERS, *fetched])} "
-        f"load_data knows {known}; published sets are downloaded by "
-        f"statcv.fetch_cfs() and statcv.fetch_ptb()"
+    raise ArgumentError(
+        f"there is no data set {name!r}.{suggestion(name, [*_READERS, 'cfs', 'ptb'])} "
+        f"load_data knows {joined([*map(repr, _READERS)])}; published sets are "
+        "downloaded by statcv.fetch_cfs() and statcv.fetch_ptb()"
     )
 
 

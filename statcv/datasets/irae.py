@@ -69,7 +69,15 @@ def load_irae(path: str | PathLike[str]) -> pd.DataFrame:
                 f"{path} has no column {name!r}.{suggestion(name, map(str, table))} "
                 f"It has {', '.join(map(repr, table)) or none}. {_WHERE}"
             )
-    _check(table, path)
+    for name in (OUTCOME, CD4, DIVERSITY):
+        if not pd.api.types.is_numeric_dtype(table[name]):
+            raise DataError(f"column {name!r} of {path} does not hold numbers.")
+    odd = table[OUTCOME][~table[OUTCOME].isin([0, 1])]
+    if len(odd):
+        raise DataError(
+            f"column {OUTCOME!r} of {path} is 0 or 1, but {odd.iloc[0]} for patient "
+            f"{odd.index[0]!r}."
+        )
     return table
 
 
@@ -86,15 +94,3 @@ def _read(path: Path) -> pd.DataFrame:
     if not table.index.is_unique:
         raise DataError(f"{path} has patients that occur more than once.")
     return table.rename_axis(None)
-
-
-def _check(table: pd.DataFrame, path: str | PathLike[str]) -> None:
-    for name in (OUTCOME, CD4, DIVERSITY):
-        if not pd.api.types.is_numeric_dtype(table[name]):
-            raise DataError(f"column {name!r} of {path} does not hold numbers.")
-    odd = table[OUTCOME][~table[OUTCOME].isin([0, 1])]
-    if len(odd):
-        raise DataError(
-            f"column {OUTCOME!r} of {path} is 0 or 1, but {odd.iloc[0]} for patient "
-            f"{odd.index[0]!r}."
-        )

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from statcv.arguments import one_of
-from statcv.datasets.cache import Prepared, Source, obtain
+from statcv.datasets.cache import Prepared, obtain
 from statcv.words import stored_sections
 
 # ---- the published files as plain tables ----
@@ -56,22 +56,18 @@ def ptb_table(path: Path) -> pd.DataFrame:
     """Return the women of Fettweis et al. (2019): outcome, background, taxa."""
     taxa = _read_r(path)
     women = taxa["meta"]["Fe"]
-    background = pd.DataFrame(
-        {
-            "subject": _words(women["SubjectID"]),
-            "sample": _words(women["SampleID"]),
-            "preterm": women["Preterm"].to_numpy(dtype=float).astype("int64"),
-            "weeks_at_collection": women["GAAC"].to_numpy(dtype=float),
-            "weeks_at_delivery": women["GAAD"].to_numpy(dtype=float),
-            "age_group": [age.replace("_to_", "-") for age in _words(women["mAge"])],
-            "race": _words(women["mRace"]),
-        }
-    )
-    proportions = _tables(taxa)["Fe"]["ASV"]
+    background = {
+        "subject": _words(women["SubjectID"]),
+        "sample": _words(women["SampleID"]),
+        "preterm": women["Preterm"].to_numpy(dtype=float).astype("int64"),
+        "weeks_at_collection": women["GAAC"].to_numpy(dtype=float),
+        "weeks_at_delivery": women["GAAD"].to_numpy(dtype=float),
+        "age_group": [age.replace("_to_", "-") for age in _words(women["mAge"])],
+        "race": _words(women["mRace"]),
+    }
     columns = _numbered(_genus_of_variants(taxa))
-    return pd.concat(
-        [background, pd.DataFrame(proportions.values, columns=columns)], axis=1
-    )
+    proportions = pd.DataFrame(_tables(taxa)["Fe"]["ASV"].values, columns=columns)
+    return pd.concat([pd.DataFrame(background), proportions], axis=1)
 
 
 def ptb_taxa(path: Path) -> pd.DataFrame:
@@ -128,24 +124,17 @@ def _numbered(groups: list[str]) -> list[str]:
 # ---- what is downloaded from where ----
 
 
-def _prepared(name: str, /, **convert: Callable[[Path], pd.DataFrame]) -> _Parts:
+def _prepared(
+    name: str, /, **convert: Callable[[Path], pd.DataFrame]
+) -> dict[str, Prepared]:
     """Return the parts of a data set, each made of its source by a function."""
-    listed, made = stored_sections("statcv.datasets", "published.ini"), {}
-    for part, function in convert.items():
-        told = listed[f"{name} {part}"]
-        source = Source(
-            repository=told["repository"],
-            commit=told["commit"],
-            path=told["path"],
-            sha256=told["source_sha256"],
-            needs=told["needs"] or None,
-        )
-        columns = tuple(told["text"].split())
-        made[part] = Prepared(told["name"], told["sha256"], columns, function, source)
-    return made
+    listed = stored_sections("statcv.datasets", "published.ini")
+    return {
+        part: Prepared(**listed[f"{name} {part}"], convert=function)
+        for part, function in convert.items()
+    }
 
 
-_Parts = dict[str, Prepared]
 CFS = _prepared("cfs", data=cfs_table, predictions=cfs_predictions)
 """The parts of :func:`fetch_cfs`."""
 PTB = _prepared("ptb", data=ptb_table, taxa=ptb_taxa)

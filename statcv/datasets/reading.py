@@ -19,17 +19,9 @@ from typing import Final
 
 import pandas as pd
 
+from statcv import errors
 from statcv.datasets.cache import exact_numbers
-from statcv.errors import (
-    ArgumentError,
-    ColumnError,
-    DataError,
-    MissingDataWarning,
-    MissingPackageError,
-    reason,
-    suggestion,
-    warn,
-)
+from statcv.errors import ArgumentError, ColumnError, DataError
 from statcv.words import listed, plural
 
 SUFFIXES: Final = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
@@ -124,7 +116,7 @@ def read_table(
         given = text(names) if callable(text) else text
         as_text = {given} if isinstance(given, str) else set(given)
         for name in sorted(as_text.difference(names)):
-            hint = suggestion(name, names)
+            hint = errors.suggestion(name, names)
             raise ColumnError(f"text={name!r} is not a column of the file.{hint}")
 
         def read(wanted: list[str], known: Iterable[str]) -> pd.DataFrame:
@@ -151,25 +143,26 @@ def read_table(
     except (ArgumentError, ColumnError):
         raise
     except ImportError:
-        raise MissingPackageError(
+        raise errors.MissingPackageError(
             'reading Parquet needs pyarrow: pip install "statcv[parquet]"'
         ) from None
     except Exception as error:  # ours, or from pandas, csv, zlib or the system
-        raise DataError(f"cannot read {str(path)!r}: {reason(error)}") from error
+        why = errors.reason(error)
+        raise DataError(f"cannot read {str(path)!r}: {why}") from error
     told = [
         f"{n} ({listed([f'{cell!r} {count}' for cell, count in found[n].items()])})"
         for n in names
         if any(map(str.strip, found[n]))
     ]
     if told:
-        warn(f"text was read as missing in {listed(told)}.", MissingDataWarning)
+        said = f"text was read as missing in {listed(told)}."
+        errors.warn(said, errors.MissingDataWarning)
     if names[0] != UNNAMED:
         return table
     labels = table.pop(UNNAMED)
-    whole = labels.str.fullmatch("0|[1-9][0-9]{0,17}").all()
-    return table.set_axis(
-        pd.Index(labels.astype("int64") if whole else labels).rename(None)
-    )
+    if labels.str.fullmatch("0|[1-9][0-9]{0,17}").all():
+        labels = labels.astype("int64")
+    return table.set_axis(pd.Index(labels).rename(None))
 
 
 def _perhaps_identifiers(table: pd.DataFrame, content: str, sep: str) -> list[str]:
@@ -191,8 +184,9 @@ def _identifies(cells: pd.Series[str]) -> bool:
 def _decoded(raw: bytes, encoding: str | None) -> str:
     """Return the text of a file, or say what its encoding may be."""
     if encoding is None and raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        options = _options(encoding="utf-16")
-        raise DataError(f"its encoding is UTF-16; read it with {options}")
+        raise DataError(
+            f"its encoding is UTF-16; read it with {_options(encoding='utf-16')}"
+        )
     try:
         content = raw.decode(encoding or "utf-8")
     except LookupError:

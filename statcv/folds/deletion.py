@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -76,36 +78,33 @@ def delete_records(plan: FoldPlan, sets: Sequence[Numbers], seed: int) -> Deleti
             "records; use rebalance=None."
         )
     parts = [_left(plan, np.asarray(rows), seed) for rows in sets]
-    splits = np.concatenate([own for own, _, _ in parts])
-    if not len(splits):
+    splits_left, fits_left, lists = zip(*parts, strict=True) if parts else ((), (), ())
+    splits, fits = Ragged.of(splits_left), Ragged.of(fits_left)
+    if not len(splits.values):
         raise SchemeError("no fold is left when records are deleted.")
-    of_split = np.repeat(np.arange(len(parts)), [len(own) for own, _, _ in parts])
-    repeat = of_split * plan.repeats + plan.fits.repeat_of[splits]
-    new_split = np.diff(repeat, prepend=-1)
-    first = np.flatnonzero(new_split)
-    sizes = np.diff(np.append(first, len(splits)))
-    fits = np.concatenate([own for _, own, _ in parts])
-    of_fit = np.repeat(np.arange(len(parts)), [len(own) for _, own, _ in parts])
-    owner = of_fit * plan.n_splits + plan.fits.split_of[fits]
+    repeat = splits.owners * plan.repeats + plan.fits.repeat_of[splits.values]
+    first = np.flatnonzero(np.diff(repeat, prepend=-1))
+    sizes = np.diff(np.append(first, len(repeat)))
+    owner = fits.owners * plan.n_splits + plan.fits.split_of[fits.values]
     starts = np.flatnonzero(np.diff(owner, prepend=-1))
     joined: dict[str, Any] = {
-        name: Ragged.joined(own[name] for _, _, own in parts) for name in LISTS
+        name: Ragged.joined(own[name] for own in lists) for name in LISTS
     }
     made = replace(
         plan,
         **joined,
         labels=tuple(range(1, size + 1) for size in sizes.tolist()),
-        first_fit=np.append(starts, len(fits)),
+        first_fit=np.append(starts, len(owner)),
         weighting=None,
         seed=None,
     )
     if weighting is not None:  # each class up to its largest count, set by set
         counts, _ = made.counts(weighting.codes, weighting.table.shape[1])
         most = np.zeros((len(parts), counts.shape[1]))
-        np.maximum.at(most, of_fit, counts)
-        table = most[of_fit] / np.maximum(counts, 1)
+        np.maximum.at(most, fits.owners, counts)
+        table = most[fits.owners] / np.maximum(counts, 1)
         made = replace(made, weighting=replace(weighting, table=table))
-    return Deletions(made, of_split[first], fits)
+    return Deletions(made, splits.owners[first], fits.values.astype(np.intp))
 
 
 def count_fits(plan: FoldPlan, sets: Sequence[Numbers]) -> int:
@@ -118,10 +117,8 @@ def count_fits(plan: FoldPlan, sets: Sequence[Numbers]) -> int:
     >>> count_fits(plan, [np.array([0]), np.array([3])])
     6
     """
-    return sum(
-        int(_stays(plan, np.bincount(rows, minlength=plan.n) > 0)[1].sum())
-        for rows in sets
-    )
+    gone = (np.bincount(rows, minlength=plan.n) > 0 for rows in sets)
+    return sum(int(_stays(plan, marked)[1].sum()) for marked in gone)
 
 
 def choose_splits(plan: FoldPlan, splits: Numbers) -> FoldPlan:
@@ -136,13 +133,12 @@ def choose_splits(plan: FoldPlan, splits: Numbers) -> FoldPlan:
     """
     fits = np.flatnonzero(np.isin(plan.fits.split_of, splits))
     sizes = np.bincount(plan.fits.repeat_of[splits], minlength=plan.repeats)
-    weighting = None if plan.weighting is None else plan.weighting.chosen(fits)
     return replace(
         plan,
         **_chosen(plan, splits, fits),
         labels=tuple(range(1, size + 1) for size in sizes[sizes > 0].tolist()),
         first_fit=np.append(0, np.cumsum(np.diff(plan.first_fit)[splits])),
-        weighting=weighting,
+        weighting=None if plan.weighting is None else plan.weighting.chosen(fits),
     )
 
 
@@ -194,11 +190,9 @@ def omit_held_out(plan: FoldPlan, fits: Numbers, rows: Numbers) -> FoldPlan:
             "them; use other folds, or new_levels='mean'."
         )
     names = [made.name(split) for split in left.tolist()]
-    labels = (
-        tuple(name for r, name in names if r == repeat + 1)
-        for repeat in range(plan.repeats)
-    )
-    return replace(choose_splits(made, left), labels=tuple(filter(None, labels)))
+    by_repeat = groupby(names, key=itemgetter(0))
+    labels = tuple(tuple(name for _, name in own) for _, own in by_repeat)
+    return replace(choose_splits(made, left), labels=labels)
 
 
 def _stays(plan: FoldPlan, gone: Bools) -> tuple[Bools, Bools]:
@@ -256,5 +250,4 @@ def _lost_instead(plan: FoldPlan, fits: Numbers, gone: Bools, seed: int) -> Ragg
         lists[place] = np.concatenate(
             [order[codes[order] == code][: need[code]] for code in range(classes)]
         )
-    empty = np.empty(0, dtype=np.intp)
-    return Ragged.of(lists.get(place, empty) for place in range(len(fits))).rising()
+    return Ragged.of(lists.get(place, []) for place in range(len(fits))).rising()

@@ -52,10 +52,8 @@ def to_frame(plan: FoldPlan, training: bool = False) -> pd.DataFrame:
     first = plan.first_fit[:-1]
     parts = [_part(plan, first[plan.tests.owners], plan.tests.values, HELD)]
     others = ((plan.dropped, DROPPED), (plan.kept_out, KEPT_OUT), (plan.copied, AGAIN))
-    for lists, role in others:
-        parts.append(_part(plan, lists.owners, lists.values, role))
-    if training:
-        parts.append(_training(plan))
+    parts += [_part(plan, own.owners, own.values, role) for own, role in others]
+    parts += [_training(plan)] if training else []
     table = pd.concat([part for part in parts if len(part)], ignore_index=True)
     ranks = {HELD: 0, TRAINING: 1, DROPPED: 2, KEPT_OUT: 2, AGAIN: 3}
     rank, fit = table["role"].map(ranks), table["fit"].mask(table["role"] == HELD, 0)
@@ -72,9 +70,7 @@ def to_frame(plan: FoldPlan, training: bool = False) -> pd.DataFrame:
     if plan.rebalance is not None:
         table["rebalance"] = plan.rebalance
     table.attrs = {name: getattr(plan, name) for name in ABOUT}
-    constant = {"scheme", "rebalance", "position"} | (
-        {"repeat"} if plan.repeats == 1 else set()
-    )
+    constant = ["scheme", "rebalance", "position", *["repeat"] * (plan.repeats == 1)]
     columns = [name for name in table if name not in constant]
     return Table(table, f"Fold plan, {plan.scheme}: {plan.sentence}", columns)
 
@@ -100,14 +96,16 @@ def _label_columns(rows: pd.Index[Any]) -> dict[str, Any]:
     """Return the labels of records as columns: one for each level of a MultiIndex."""
     if not isinstance(rows, pd.MultiIndex):
         return {ROW: rows}
+    names = label_names(rows.nlevels, rows.names[0] == SITE)
     levels = [rows.get_level_values(i) for i in range(rows.nlevels)]
-    names = [SITE] if rows.names[0] == SITE else []
-    others = len(levels) - len(names)
-    if names and others == 1:
-        names.append(ROW)
-    else:
-        names += [f"{ROW}_{i}" for i in range(1, others + 1)]
     return dict(zip(names, levels, strict=True))
+
+
+def label_names(levels: int, by_site: bool) -> list[str]:
+    """Return the columns of labels with several levels, the first perhaps a site."""
+    if by_site:
+        return [SITE, ROW] if levels == 2 else [SITE, *label_names(levels - 1, False)]
+    return [f"{ROW}_{i}" for i in range(1, levels + 1)]
 
 
 def _with_strata(table: pd.DataFrame, strata: Strata) -> pd.DataFrame:
@@ -123,13 +121,13 @@ def _with_strata(table: pd.DataFrame, strata: Strata) -> pd.DataFrame:
     empty = np.setdiff1d(np.arange(len(texts)), strata.bins)
     if not len(empty):
         return table
+    of_bins = {"role": EMPTY, "stratifier": table["stratifier"].iloc[0]}
+    of_repeats = zip(strata.labels, strata.folds, strict=True)
     rows = [
-        pd.DataFrame({"repeat": repeat, "fold": np.asarray(names)[fold[empty]]}).assign(
-            role=EMPTY, stratifier=table["stratifier"].iloc[0], bin=texts[empty]
+        pd.DataFrame({"repeat": at, "fold": np.asarray(names)[fold[empty]]}).assign(
+            **of_bins, bin=texts[empty]
         )
-        for repeat, (names, fold) in enumerate(
-            zip(strata.labels, strata.folds, strict=True), start=1
-        )
+        for at, (names, fold) in enumerate(of_repeats, start=1)
     ]
     whole = table.select_dtypes("int64").columns.difference(["repeat", "fold"])
     table = table.astype(dict.fromkeys(whole, "Int64"))
@@ -137,13 +135,12 @@ def _with_strata(table: pd.DataFrame, strata: Strata) -> pd.DataFrame:
 
 
 def _training(plan: FoldPlan) -> pd.DataFrame:
-    rows = [np.unique(plan.train(fit)) for fit in range(plan.n_fits)]
-    lists = Ragged.of(rows)
+    lists = Ragged.of(np.unique(plan.train(fit)) for fit in range(plan.n_fits))
     part = _part(plan, lists.owners, lists.values, TRAINING)
     if plan.weighting is None:
         return part
-    weights = [plan.weights(fit, rows[fit]) for fit in range(plan.n_fits)]
-    return part.assign(weight=np.concatenate([w for w in weights if w is not None]))
+    weights = [plan.weighting.of(fit, lists[fit]) for fit in range(plan.n_fits)]
+    return part.assign(weight=np.concatenate(weights))
 
 
 # ---- a plan made from such a table ----
@@ -231,16 +228,14 @@ def _draws(
     table: pd.DataFrame, split: Numbers, splits: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the draw of each row, and how many each split has."""
-    draw, fits = np.ones(len(table), np.int64), np.ones(splits, np.int64)
+    fits = np.ones(splits, np.int64)
     if "draw" not in table:
-        return draw, fits
-    there = table["draw"].notna().to_numpy()
-    given = table.loc[there, "draw"].to_numpy(dtype=float)
-    if (given < 1).any() or (given != np.round(given)).any():
+        return np.ones(len(table), np.int64), fits
+    draw = table["draw"].fillna(1).to_numpy(dtype=float)
+    if (draw < 1).any() or (draw != np.round(draw)).any():
         raise DataError("draws must be integers from 1.")
-    draw[there] = given
-    np.maximum.at(fits, split, draw)
-    return draw, fits
+    np.maximum.at(fits, split, draw.astype(np.int64))
+    return draw.astype(np.int64), fits
 
 
 def _check_lists(plan: FoldPlan, may_lack_training: bool) -> None:
@@ -249,18 +244,14 @@ def _check_lists(plan: FoldPlan, may_lack_training: bool) -> None:
     A site may have all its records in one of the folds on which sites agree; its fits
     then train at other sites.
     """
-    cells: list[NDArray[np.int64]] = []
-    for lists, role in (
-        (plan.fits.tests_by_fit, HELD),
-        (plan.dropped, DROPPED),
-        (plan.kept_out, KEPT_OUT),
-    ):
-        cell = lists.owners.astype(np.int64) * plan.n + lists.values
+    lists = (plan.fits.tests_by_fit, plan.dropped, plan.kept_out, plan.copied)
+    *cells, copies = (
+        one.owners.astype(np.int64) * plan.n + one.values for one in lists
+    )
+    for cell, role in zip(cells, (HELD, DROPPED, KEPT_OUT), strict=True):
         _refuse_twice(plan, np.sort(cell), f"is {role} twice in")
-        cells.append(cell)
     absent = np.sort(np.concatenate(cells))
     _refuse_twice(plan, absent, "has two roles in")
-    copies = plan.copied.owners.astype(np.int64) * plan.n + plan.copied.values
     lost = np.isin(copies, absent)
     if lost.any():
         fit, record = divmod(int(copies[lost][0]), plan.n)
@@ -323,10 +314,9 @@ def _without(table: pd.DataFrame, empty: pd.DataFrame) -> pd.DataFrame:
     if not len(empty):
         return table
     table = table.drop(index=empty.index).reset_index(drop=True)
-    for name in table.select_dtypes(["float64", "Int64"]):
-        if (table[name] == table[name].round()).all():
-            table[name] = table[name].astype(np.int64)
-    return table
+    numbers = table.select_dtypes(["float64", "Int64"])
+    whole = [name for name in numbers if (table[name] == table[name].round()).all()]
+    return table.astype(dict.fromkeys(whole, np.int64))
 
 
 def _positions(table: pd.DataFrame) -> tuple[NDArray[np.int64], pd.Index[Any] | None]:
@@ -334,21 +324,19 @@ def _positions(table: pd.DataFrame) -> tuple[NDArray[np.int64], pd.Index[Any] | 
     if "position" not in table:
         position, rows = pd.factorize(table["row"])
         return position.astype(np.int64), pd.Index(rows)
-    position = table["position"].to_numpy()
-    if not np.issubdtype(position.dtype, np.integer) or position.min() < 0:
+    if table["position"].dtype.kind not in "iu" or table["position"].min() < 0:
         raise DataError("positions must be integers from 0.")
+    position = table["position"].to_numpy(dtype=np.int64)
     names = [name for name in table if re.fullmatch(rf"{ROW}(_\d+)?", str(name))]
     if not names:
-        return position.astype(np.int64), None
-    if SITE in table:
-        names.insert(0, SITE)
+        return position, None
+    names = [SITE, *names] if SITE in table else names
     known = table[["position", *names]].drop_duplicates().sort_values("position")
-    if known["position"].duplicated().any():
-        twice = known.loc[known["position"].duplicated(), "position"].iloc[0]
-        raise DataError(f"the record at position {twice} has two labels.")
-    complete = len(known) == position.max() + 1
-    if not complete:
-        return position.astype(np.int64), None
-    if len(names) == 1:
-        return position.astype(np.int64), pd.Index(known[ROW])
-    return position.astype(np.int64), pd.MultiIndex.from_frame(known[names])
+    twice = known.loc[known["position"].duplicated(), "position"]
+    if len(twice):
+        raise DataError(f"the record at position {twice.iloc[0]} has two labels.")
+    if len(known) <= position.max():  # some records are not listed
+        return position, None
+    several = len(names) > 1
+    rows = pd.MultiIndex.from_frame(known[names]) if several else pd.Index(known[ROW])
+    return position, rows

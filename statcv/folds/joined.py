@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, SchemeError
-from statcv.folds.frame import ROW, SITE
+from statcv.folds.frame import label_names
 from statcv.folds.plan import LISTS, FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.response import Response
@@ -78,9 +78,8 @@ def concat(plans: Mapping[str, FoldPlan]) -> FoldPlan:
             chosen = padded.chosen(np.where(number < 0, len(here), number))
             owners.append(chosen.owners)
             values.append(chosen.values + offset)
-        return Ragged.of_owners(
-            np.concatenate(owners), np.concatenate(values), len(chosen)
-        )
+        both = np.concatenate(owners), np.concatenate(values)
+        return Ragged.of_owners(*both, len(chosen))
 
     lists: dict[str, Any] = {name: joined(name) for name in LISTS}
     seeds = {plan.seed for plan in parts}
@@ -125,9 +124,8 @@ def _checked(plans: Any) -> dict[str, FoldPlan]:
                 f"{plan.scheme} (site {site!r}) has no folds that sites share; join "
                 "plans of k folds."
             )
-    first, *others = plans
-    for site in others:
-        made, own = _made(plans[first]), _made(plans[site])
+    (first, made), *others = ((site, _made(plan)) for site, plan in plans.items())
+    for site, own in others:
         for what, reference in made.items():
             if own[what] != reference:
                 raise SchemeError(
@@ -168,11 +166,8 @@ def _match_folds(
                     f"{repeat + 1} fold {odd[0]} is one of only one of the sites "
                     f"{first!r} and {site!r}."
                 )
-        there = [
-            name
-            for name in names
-            if any(name in plan.labels[repeat] for plan in plans.values())
-        ]
+        filled = [plan.labels[repeat] for plan in plans.values()]
+        there = [name for name in names if any(name in own for own in filled)]
         labels.append(tuple(there))
         for order, plan in zip(orders, plans.values(), strict=True):
             start = int(plan.fits.first_split[repeat])
@@ -230,21 +225,18 @@ def _rows(plans: Mapping[str, FoldPlan]) -> pd.MultiIndex:
             + "."
         )
     stacked = pd.concat({site: pd.Series(0, rows) for site, rows in labels.items()})
-    rows, count = stacked.index, stacked.index.nlevels - 1
-    below = [ROW] if count == 1 else [f"{ROW}_{i}" for i in range(1, count + 1)]
-    return pd.MultiIndex.from_arrays(
-        [rows.get_level_values(i) for i in range(count + 1)], names=[SITE, *below]
-    )
+    rows = stacked.index
+    values = [rows.get_level_values(i) for i in range(rows.nlevels)]
+    return pd.MultiIndex.from_arrays(values, names=label_names(len(values), True))
 
 
 def _sentence(plans: Mapping[str, FoldPlan], strata: Strata | None, k: int) -> str:
     """Say what the folds are, and of which sites."""
-    cut = strata.cuts[0] if strata is not None and strata.cuts else None
-    said = {plan.sentence for plan in plans.values()}
-    if cut is not None and not cut.unknown:
-        folds = cut.sentence
-    else:
-        folds = said.pop() if len(said) == 1 else plural(k, "fold")
+    folds, *others = {plan.sentence for plan in plans.values()}
+    if strata is not None and strata.cuts and not strata.cuts[0].unknown:
+        folds = strata.cuts[0].sentence
+    elif others:
+        folds = plural(k, "fold")
     how = next(iter(plans.values())).rebalance
     evened = f", rebalanced at each site ({how})" if how else ""
     names = [*map(str, plans)]

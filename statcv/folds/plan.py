@@ -31,7 +31,7 @@ LISTS = ("tests", "dropped", "kept_out", "copied")
 NO_LISTS = Ragged.empty(0)
 
 if TYPE_CHECKING:
-    from statcv.folds.audit.audit import Audit
+    from statcv.folds.audit.findings import Audit
     from statcv.folds.strata.by_quantile import ByQuantile
 
 
@@ -98,8 +98,7 @@ class FoldPlan(Printed):
             object.__setattr__(self, "first_fit", np.arange(len(self.tests) + 1))
         for name in LISTS[1:]:
             if not len(getattr(self, name)):
-                none = Ragged.empty(len(self.first_fit) - 1)
-                object.__setattr__(self, name, none)
+                object.__setattr__(self, name, Ragged.empty(len(self.first_fit) - 1))
 
     # ---- the pairs that scikit-learn asks for ----
 
@@ -210,8 +209,7 @@ class FoldPlan(Printed):
         times[self.fits.held_out_by(fit)] = 0
         times[self.dropped[fit]] = 0
         times[self.kept_out[fit]] = 0
-        copies = self.copied[fit]
-        if not len(copies):
+        if not len(copies := self.copied[fit]):
             return np.flatnonzero(times)
         np.add.at(times, copies, 1)
         return np.repeat(np.arange(self.n), times)
@@ -288,9 +286,8 @@ class FoldPlan(Printed):
         if self.weighting is not None:
             return self.fits.weighted_means(values, range(self.n_fits))
         means = np.full(self.n_fits, np.nan)
-        sums, filled = self.fits.training_sums(values), self.n_train > 0
-        np.divide(sums, self.n_train, out=means, where=filled)
-        return means
+        sums, n = self.fits.training_sums(values), self.n_train
+        return np.asarray(np.divide(sums, n, out=means, where=n > 0))
 
     def _numbers(self, values: Any, name: str) -> NDArray[Any]:
         array = np.asarray(values)
@@ -523,14 +520,11 @@ class FoldPlan(Printed):
                 digest.update(np.round(part, 9).astype("<f8").tobytes())
         return digest.hexdigest()[:12]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         fits = f" and {self.n_fits} fits" if self.n_fits > self.n_splits else ""
         sizes = f"{plural(self.n, 'record')}, {plural(self.n_splits, 'split')}{fits}"
         lines = wrapped(f"{self.scheme}: {self.sentence}")
         return "\n".join([*lines, f"{sizes}; folds {self.fingerprint}"])
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -641,11 +635,10 @@ class PlannedFits(Printed):
 
     def weighted_means(self, values: NDArray[Any], fits: Iterable[int]) -> Floats:
         """Return the weighted mean of values over some training sets, one by one."""
-        means = []
-        for fit in fits:
-            rows = self.plan.train(fit)
-            means.append(np.average(values[rows], weights=self.plan.weights(fit, rows)))
-        return np.array(means)
+        trained = ((fit, self.plan.train(fit)) for fit in fits)
+        return np.array(
+            [np.average(values[r], weights=self.plan.weights(f, r)) for f, r in trained]
+        )
 
     @cached_property
     def _other_lists(self) -> list[tuple[Ragged, int]]:

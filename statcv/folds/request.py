@@ -18,7 +18,7 @@ from statcv.folds.schemes.build import FoldArguments, build_plan
 from statcv.folds.schemes.table import SCHEMES
 from statcv.folds.strata.clusters import Strata
 from statcv.folds.strata.stratifier import ByValue, Stratifier, resolve_stratifier
-from statcv.folds.user_folds import GivenSplits, plan_from_column, plan_from_splitter
+from statcv.folds.user_folds import plan_from_column, plan_from_splitter
 from statcv.formula import Outcome, row_values
 from statcv.numeric.arrays import Numbers
 from statcv.words import plural
@@ -119,8 +119,6 @@ def _given(
     if isinstance(scheme, pd.Series):
         plan = plan_from_column(scheme, str(scheme.name))
     else:
-        if isinstance(scheme, list):
-            scheme = GivenSplits(scheme)
         y = frame.iloc[:, 0].to_numpy() if response is None else response.values
         plan = plan_from_splitter(scheme, y, seed)
     return replace(plan, response=response, rows=frame.index)
@@ -167,10 +165,8 @@ def _check_balance(plan: FoldPlan, response: Response | None) -> None:
         return
     made = plan.response
     if made is not None and not (made.by_class and response.by_class):
-        same = made.kind == response.kind and np.array_equal(
-            made.values, response.values
-        )
-        if not same:
+        same = np.array_equal(made.values, response.values)
+        if made.kind != response.kind or not same:
             raise SchemeError(
                 f"the plan is rebalanced for {made.name}, not for {response.name}; "
                 "make the plan of this outcome."
@@ -209,15 +205,15 @@ class Holdout:
     @classmethod
     def read(cls, arguments: FoldArguments, table: pd.DataFrame) -> Holdout:
         """Find the stratifier among the columns of the data."""
-        stratify = arguments.stratify
+        stratify, there = arguments.stratify, table
         if stratify is None:
             return cls(arguments, table, None)
         names = getattr(stratify, "columns", stratify)
         named = [names] if isinstance(names, str) else names
-        known = isinstance(named, (list, tuple)) and all(
+        if isinstance(named, (list, tuple)) and all(
             isinstance(name, str) and name in table.columns for name in named
-        )
-        there = table.dropna(subset=list(named)) if known else table
+        ):
+            there = table.dropna(subset=list(named))
         found = resolve_stratifier(stratify, there if len(there) else table)
         return cls(arguments, table, found)
 
@@ -263,10 +259,9 @@ class Holdout:
                     "much as they can; to spread its classes evenly use "
                     "scheme='stratified_kfold'."
                 )
-        response = None if outcome is None else Response.of_outcome(outcome)
         return resolve_plan(
             self._scheme(kept),
-            response,
+            None if outcome is None else Response.of_outcome(outcome),
             self.table if len(kept) == len(self.table) else self.table.iloc[kept],
             self.arguments,
             found,

@@ -50,12 +50,11 @@ class Response(Printed):
         name: str = "the outcome",
     ) -> Response:
         """Make one, with numbers as names where classes have none."""
-        array = np.asarray(values)
         if kind == "continuous":
-            return cls(array.astype(float), kind, (), name)
-        codes = array.astype(np.intp)
-        classes = max(len(levels), int(codes.max(initial=-1)) + 1)
-        return cls(codes, kind, tuple(levels) or tuple(range(classes)), name)
+            return cls(np.asarray(values).astype(float), kind, (), name)
+        codes = np.asarray(values).astype(np.intp)
+        numbers = range(int(codes.max(initial=-1)) + 1)
+        return cls(codes, kind, tuple(levels) or tuple(numbers), name)
 
     @classmethod
     def of_classes(

@@ -21,7 +21,7 @@ import pandas as pd
 from sklearn.model_selection import BaseCrossValidator
 
 from statcv import errors
-from statcv.arguments import MAX_BINS, check_whole, one_of, resolve_seed
+from statcv.arguments import MAX_BINS, check_whole, is_whole, one_of, resolve_seed
 from statcv.folds.plan import FoldPlan, length_of
 from statcv.folds.request import resolve_plan
 from statcv.folds.response import Response
@@ -69,15 +69,9 @@ class PlanSplitter(BaseCrossValidator):  # type: ignore[misc]
 
     def _plan(self, n: int, y: Any, groups: Any) -> FoldPlan:
         """Return the plan of n records."""
-        given, response = self._arguments(n, groups), self._outcome(y)
-        return make_plan(
-            self.scheme,
-            response.values,
-            response.kind,
-            seed=seed_of(self.random_state),
-            levels=response.levels,
-            **given,
-        )
+        given, y = self._arguments(n, groups), self._outcome(y)
+        given |= {"seed": seed_of(self.random_state), "levels": y.levels}
+        return make_plan(self.scheme, y.values, y.kind, **given)
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Pairs:
         """Return an iterator over (training, held-out) positions.
@@ -106,11 +100,7 @@ class PlanSplitter(BaseCrossValidator):  # type: ignore[misc]
                 errors.FoldWarning,
             )
         with self._named():
-            n = length(X=X, y=y, groups=groups)
-            return self._plan(n, y, groups).split()
-
-    def _parameters(self) -> list[str]:
-        return list(signature(type(self)).parameters)
+            return self._plan(length(X=X, y=y, groups=groups), y, groups).split()
 
     @contextmanager
     def _named(self) -> Iterator[None]:
@@ -122,11 +112,12 @@ class PlanSplitter(BaseCrossValidator):  # type: ignore[misc]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; ``deep`` has no effect here."""
-        return {name: getattr(self, name) for name in sorted(self._parameters())}
+        names = sorted(signature(type(self)).parameters)
+        return {name: getattr(self, name) for name in names}
 
     def set_params(self, **params: Any) -> PlanSplitter:
         """Set parameters by name, and return the splitter itself."""
-        known = self._parameters()
+        known = list(signature(type(self)).parameters)
         for name in params:
             if name not in known:
                 raise errors.ArgumentError(
@@ -338,8 +329,7 @@ class RebalancedLeaveOneGroupOut(GroupsSplitter, _Rebalanced):
 
     def _sizes(self, n: int, groups: Any) -> dict[str, Any]:
         frame = frame_of(groups)
-        whole = by_value(list(frame.columns))
-        return {"repeats": 1, "stratify": whole, "data": frame}
+        return {"repeats": 1, "stratify": by_value(list(frame.columns)), "data": frame}
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of distinct groups."""
@@ -465,10 +455,10 @@ class FoldStratifiedKFold(GroupsSplitter):
         return super().split(X, y, groups)
 
     def _plan(self, n: int, y: Any, groups: Any) -> FoldPlan:
-        k = whole_between("n_splits", self.n_splits, 2, n, n)
+        given = FoldArguments(k=whole_between("n_splits", self.n_splits, 2, n, n))
         frame = frame_of(groups)
         response = None if y is None else outcome_of(y, self.continuous)
-        stratifier, given = self._stratifier(list(frame.columns)), FoldArguments(k=k)
+        stratifier = self._stratifier(list(frame.columns))
         seed = seed_of(self.random_state)
         return resolve_plan(None, response, frame, given, stratifier, seed)
 
@@ -527,10 +517,9 @@ def seed_of(random_state: Any) -> int:
     """
     if isinstance(random_state, np.random.Generator):
         return resolve_seed(random_state)
-    if isinstance(random_state, (int, np.integer)) and random_state >= 0:
-        if not isinstance(random_state, bool):
-            return int(random_state)
-    elif random_state is None or hasattr(random_state, "randint"):
+    if is_whole(random_state) and random_state >= 0:
+        return int(random_state)
+    if random_state is None or hasattr(random_state, "randint"):
         source = np.random if random_state is None else random_state
         return int(source.randint(2**32, dtype=np.int64))
     raise errors.ArgumentTypeError(
@@ -550,10 +539,10 @@ def length(**arrays: Any) -> int:
     sizes = {n: length_of(one) for n, one in arrays.items() if one is not None}
     if not sizes:
         raise errors.ArgumentError(f"no records are given: pass {' or '.join(arrays)}.")
-    if len(set(sizes.values())) > 1:
+    n, *others = set(sizes.values())
+    if others:
         said = ", ".join(f"{name} has {size}" for name, size in sizes.items())
         raise errors.DataError(f"the numbers of records differ: {said}.")
-    n = next(iter(sizes.values()))
     if not n:
         raise errors.DataError("there are no records.")
     return n
@@ -627,8 +616,6 @@ def frame_of(groups: Any) -> pd.DataFrame:
             "groups is needed, whose equal values are never split; pass it to split, "
             "or to what calls it."
         )
-    if isinstance(groups, pd.DataFrame) and groups.shape[1] > 1:
-        columns = {str(name): column_of(groups[name], str(name)) for name in groups}
-    else:
-        columns = {"groups": column_of(groups, "groups")}
-    return pd.DataFrame(columns)
+    several = isinstance(groups, pd.DataFrame) and groups.shape[1] > 1
+    columns = groups.items() if several else [("groups", groups)]
+    return pd.DataFrame({f"{name}": column_of(one, f"{name}") for name, one in columns})

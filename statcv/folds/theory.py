@@ -136,8 +136,7 @@ def stratified_quotas(class_counts: ArrayLike, k: int) -> Numbers:
     counts = positive_counts(class_counts)
     k = whole("k", k, 2, int(counts.sum()))
     place = (np.arange(k)[:, None] - (np.cumsum(counts) - counts)) % k
-    quotas: Numbers = counts // k + (place < counts % k)
-    return quotas
+    return np.asarray(counts // k + (place < counts % k))
 
 
 def largest_k(class_counts: ArrayLike) -> int:

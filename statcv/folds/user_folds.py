@@ -57,8 +57,8 @@ def plan_from_column(folds: Any, name: str) -> FoldPlan:
     if len(labels) < 2:
         raise SchemeError(f"the folds {name!r} hold one value only: {labels[0]}.")
     by = "" if name == "scheme" else f" by {name}"
-    sentence = f"{len(labels)} folds as given{by}"
-    return assemble("given", sentence, [fold], labels=[labels.tolist()])
+    said = f"{len(labels)} folds as given{by}"
+    return assemble("given", said, [fold], labels=(tuple(labels.tolist()),))
 
 
 def plan_from_splitter(splitter: Any, y: NDArray[Any], seed: int) -> FoldPlan:
@@ -75,7 +75,8 @@ def plan_from_splitter(splitter: Any, y: NDArray[Any], seed: int) -> FoldPlan:
     SchemeError
         If it needs groups, fails, or does not yield splits of these records.
     """
-    name = type(splitter).__name__
+    given = isinstance(splitter, list)
+    name = "GivenSplits" if given else type(splitter).__name__
     if _is_a(splitter, "Groups"):
         raise SchemeError(
             f"{name} needs groups, which a scheme cannot pass to it; stratify=by_value("
@@ -87,7 +88,7 @@ def plan_from_splitter(splitter: Any, y: NDArray[Any], seed: int) -> FoldPlan:
         splitter = copy.copy(splitter)
         splitter.random_state = int(np.random.SeedSequence(seed).generate_state(1)[0])
     try:
-        pairs = list(splitter.split(np.zeros((len(y), 1)), y))
+        pairs = splitter if given else list(splitter.split(np.zeros((len(y), 1)), y))
     except (TypeError, ValueError) as error:
         raise SchemeError(
             f"the splitter {name} could not split these data: {error}"
@@ -111,7 +112,6 @@ def plan_from_splitter(splitter: Any, y: NDArray[Any], seed: int) -> FoldPlan:
             "out nor trained on.",
             FoldWarning,
         )
-    given = isinstance(splitter, GivenSplits)
     sentence = f"{plural(len(splits), 'split')} {'as given' if given else f'by {name}'}"
     name = "given" if given else name
     plan = assemble(name, sentence, held_out, kept_out, seed=seed if random else None)
@@ -175,25 +175,11 @@ def _partitions(tests: list[Numbers], n: int) -> list[Numbers] | None:
     for test in tests:
         if (fold[test] >= 0).any():
             return None
-        fold[test] = number
-        number += 1
+        fold[test], number = number, number + 1
         if (fold >= 0).all():
             repeats.append(fold)
             fold, number = np.full(n, -1), 0
-    if number and repeats:
-        return None
-    return repeats or [fold]
-
-
-class GivenSplits:
-    """A list of (training, held-out) pairs that acts as a splitter."""
-
-    def __init__(self, pairs: list[Any]) -> None:
-        self.pairs = pairs
-
-    def split(self, X: Any, y: Any) -> list[Any]:
-        """Return the pairs."""
-        return self.pairs
+    return None if number and repeats else repeats or [fold]
 
 
 def assemble(
@@ -202,25 +188,18 @@ def assemble(
     held_out: Sequence[NDArray[Any]],
     kept_out: Sequence[Numbers] = (),
     *,
-    labels: Sequence[Sequence[Any]] | None = None,
+    labels: tuple[Sequence[Any], ...] | None = None,
     seed: int | None = None,
 ) -> FoldPlan:
     """Make a plan from a fold array per repeat, and who is kept out of each fit."""
     folds = [np.asarray(fold) for fold in held_out]
-    if labels is None:
-        labels = [range(1, int(fold.max()) + 2) for fold in folds]
-    tests = Ragged.joined(
-        Ragged.grouped(fold, len(names))
-        for fold, names in zip(folds, labels, strict=True)
-    )
+    sizes = [int(fold.max()) + 1 for fold in folds]
     return FoldPlan(
         scheme=scheme,
         sentence=sentence,
         n=len(folds[0]),
-        tests=tests,
-        labels=tuple(
-            names if isinstance(names, range) else tuple(names) for names in labels
-        ),
+        tests=Ragged.joined(map(Ragged.grouped, folds, sizes)),
+        labels=labels or tuple(range(1, size + 1) for size in sizes),
         kept_out=Ragged.of(kept_out).rising(),
         seed=seed,
     )

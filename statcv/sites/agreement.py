@@ -9,29 +9,16 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from statcv import arguments
-from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    FormulaError,
-    ModelError,
-    suggestion,
-)
+from statcv import arguments, errors
 from statcv.folds import Stratifier, by_hash
 from statcv.formula import Design, make_design
 from statcv.models import Linear, Logit
 from statcv.sites.plan import CELL, TREES, Levels, SitesPlan, described
 from statcv.sites.trees import Trees
 
+OF_PROBABILITIES: Final = ("auroc", "brier", "log_loss", "calibration_intercept")
 METRICS: Final = {
-    "logit": (
-        "auroc",
-        "brier",
-        "log_loss",
-        "calibration_intercept",
-        "calibration_slope",
-        "oe_ratio",
-    ),
+    "logit": (*OF_PROBABILITIES, "calibration_slope", "oe_ratio"),
     "linear": ("rmse", "mse", "mae", "r2"),
 }
 DECISIONS: Final = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
@@ -124,17 +111,16 @@ def agree(
     arguments.check_whole(cell, "cell", least=1)
     arguments.check_whole(bins, "bins", least=8, most=arguments.MAX_BINS)
     arguments.check_whole(rounds, "rounds", least=5, most=MAX_ROUNDS)
-    arguments.check_whole(
-        permutations, "permutations", least=0, most=arguments.MAX_RESAMPLES
-    )
+    most = arguments.MAX_RESAMPLES
+    arguments.check_whole(permutations, "permutations", least=0, most=most)
     chosen = _model(model)
     for name, values in (levels or {}).items():
         if not arguments.is_list(values):
-            raise ArgumentTypeError(f"levels={{{name!r}: …}} must be a list.")
+            raise errors.ArgumentTypeError(f"levels={{{name!r}: …}} must be a list.")
     given = {name: tuple(values) for name, values in (levels or {}).items()}
     for name, values in given.items():
         if len(values) < 2 or len(set(values)) < len(values):
-            raise ArgumentError(
+            raise errors.ArgumentError(
                 f"levels={{{name!r}: …}} needs at least two levels, all different."
             )
     classes = chosen["kind"] != "linear"
@@ -144,16 +130,16 @@ def agree(
     if classes:
         given.setdefault(outcome, (0, 1))
     if rebalance and not classes:
-        raise ArgumentError("rebalance=True needs an outcome with two classes.")
+        raise errors.ArgumentError("rebalance=True needs an outcome with two classes.")
     source = stratify if isinstance(stratify, Stratifier) else None
     if stratify is not None and source is None:
         source = by_hash(stratify)  # type: ignore[arg-type]
     shares = tuple(sorted(set(arguments.numbers(decisions, "decisions").tolist())))
     if not all(0 < share < 1 for share in shares):
-        raise ArgumentError("decisions must be probabilities between 0 and 1.")
+        raise errors.ArgumentError("decisions must be probabilities between 0 and 1.")
     names = tuple(map(str, sites))
-    if names and (len(set(names)) < len(names)):
-        raise ArgumentError("two sites have the same name.")
+    if len(set(names)) < len(names):
+        raise errors.ArgumentError("two sites have the same name.")
     return SitesPlan(
         formula=formula,
         outcome=outcome,
@@ -183,23 +169,21 @@ def _model(model: Any) -> dict[str, Any]:
         "firth": Logit(firth=True),
         "linear": Linear(),
     }
-    if isinstance(model, str):
-        if model not in named:
-            raise ModelError(
-                f"model={model!r} is not available over sites; one of "
-                f"{', '.join(named)}." + suggestion(model, list(named))
-            )
-        model = named[model]
+    if isinstance(model, str) and model not in named:
+        raise errors.ModelError(
+            f"model={model!r} is not available over sites; one of "
+            f"{', '.join(named)}." + errors.suggestion(model, list(named))
+        )
+    model = named[model] if isinstance(model, str) else model
     if isinstance(model, Trees):
         return {"kind": TREES}
     if isinstance(model, Linear):
         return {"kind": "linear", "C": None, "firth": False}
-    if isinstance(model, Logit) and not (
-        model.standardize or model.flic or model.selects
-    ):
+    other = ("standardize", "flic", "selects")
+    if isinstance(model, Logit) and not any(getattr(model, name) for name in other):
         strength = model.strength if model.penalised else None
         return {"kind": "logit", "C": strength, "firth": bool(model.firth)}
-    raise ModelError(
+    raise errors.ModelError(
         f"{getattr(model, 'label', type(model).__name__)} is not available over "
         "sites: logistic regression (unpenalised, ridge on columns as they are, or "
         "Firth's), least squares and boosted trees (sites.Trees) are."
@@ -212,9 +196,9 @@ def _metrics(metrics: str | Sequence[str] | None, kind: str) -> tuple[str, ...]:
     names = (metrics,) if isinstance(metrics, str) else tuple(metrics)
     for name in names:
         if not isinstance(name, str) or name not in METRICS[kind]:
-            raise ArgumentError(
+            raise errors.ArgumentError(
                 f"metric {name!r} is not available over sites for this outcome; one of "
-                f"{', '.join(METRICS[kind])}." + suggestion(name, METRICS[kind])
+                f"{', '.join(METRICS[kind])}." + errors.suggestion(name, METRICS[kind])
             )
     return names
 
@@ -229,28 +213,28 @@ def _trial(
     names = columns_of(formula)
     outcome = names[0]
     if classes and len(levels.get(outcome, (0, 1))) != 2:
-        raise ArgumentError(
+        raise errors.ArgumentError(
             f"the outcome {outcome} has {len(levels[outcome])} levels; a model "
             "of classes over sites takes two."
         )
     if not classes and outcome in levels:
-        raise ArgumentError(f"the outcome {outcome} of least squares has no levels.")
-    design, other = (
-        make_design(formula, made_up(names, levels, classes, trial), scope=SCOPE)
-        for trial in range(2)
-    )
+        raise errors.ArgumentError(
+            f"the outcome {outcome} of least squares has no levels."
+        )
+    frames = (made_up(names, levels, classes, trial) for trial in range(2))
+    design, other = (make_design(formula, frame, scope=SCOPE) for frame in frames)
     if design.terms.stateful:
-        raise FormulaError(
+        raise errors.FormulaError(
             f"{formula!r} has a term that learns from the data (such as center, scale, "
             "poly, bs or cr), which no site has in full. Use constants, such as "
             "I((age - 60) / 10), or columns that each site makes in the same way."
         )
     if design.offsets:
-        raise FormulaError(
+        raise errors.FormulaError(
             f"{formula!r} has an offset, which fits over sites do not take; omit it."
         )
     if design.names != other.names:
-        raise FormulaError(
+        raise errors.FormulaError(
             f"{formula!r} makes a factor of numbers; give its levels, such as "
             "levels={'stage': [1, 2, 3]}."
         )
@@ -279,8 +263,8 @@ def made_up(
     for name, values in {**own, **levels}.items():
         if name in frame:
             codes = rng.permutation(np.arange(N_TRIAL_ROWS) % len(values))
-            column = pd.Categorical(np.array(values, dtype=object)[codes])
-            frame[name] = column.set_categories(list(values))
+            column = np.array(values, dtype=object)[codes]
+            frame[name] = pd.Categorical(column, categories=list(values))
     return frame
 
 
@@ -289,22 +273,23 @@ def columns_of(formula: str) -> list[str]:
     from patsy import ModelDesc, PatsyError
 
     if not isinstance(formula, str):
-        raise ArgumentTypeError(f"formula must be text, not {type(formula).__name__}.")
+        raise errors.ArgumentTypeError(
+            f"formula must be text, not {type(formula).__name__}."
+        )
     try:
         described_ = ModelDesc.from_formula(formula)
     except (PatsyError, SyntaxError) as error:
-        raise FormulaError(f"{formula!r} cannot be read: {error}") from None
-    sides = (described_.lhs_termlist, described_.rhs_termlist)
+        raise errors.FormulaError(f"{formula!r} cannot be read: {error}") from None
     left, right = (
         _of_code([factor.name() for term in terms for factor in term.factors])
-        for terms in sides
+        for terms in (described_.lhs_termlist, described_.rhs_termlist)
     )
     if len(left) != 1:
-        raise FormulaError(
+        raise errors.FormulaError(
             f"{formula!r} needs one column as its outcome, such as 'ill ~ age + sex'."
         )
     if "." in right:
-        raise FormulaError(
+        raise errors.FormulaError(
             "'.' has no meaning before there are data; name the columns."
         )
     return [*left, *(name for name in right if name not in left)]
@@ -317,14 +302,12 @@ def _of_code(codes: Sequence[str]) -> list[str]:
         if code == ".":
             found["."] = None
             continue
-        tree = ast.parse(code, mode="eval")
-        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-        lent = {id(part) for call in calls for part in ast.walk(call.func)}
-        lent |= {
-            id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)
-        }
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Name) and id(node) not in lent:
+        nodes = [*ast.walk(ast.parse(code, mode="eval"))]
+        calls = [node for node in nodes if isinstance(node, ast.Call)]
+        lent = [part for call in calls for part in ast.walk(call.func)]
+        lent += [node.value for node in nodes if isinstance(node, ast.Attribute)]
+        for node in nodes:
+            if isinstance(node, ast.Name) and node not in lent:
                 found[node.id] = None
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Q":
                 quoted = node.args[0]

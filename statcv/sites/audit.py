@@ -68,12 +68,11 @@ class Verified:
         """What was found, in words."""
         share = self.recomputed / max(self.sent, 1)
         state = "whole" if self.whole else "changed since it was written"
+        kept = "; trees are taken as kept, and what grew them is not in it"
         return (
             f"{plural(self.answers, 'answer')}, {plural(self.refusals, 'refusal')}; "
             f"{self.sent} bytes sent, {self.recomputed} recomputed ({share:.0%}); the "
-            f"log is {state}"
-            + ("; trees are taken as kept, and what grew them is not in it")
-            * self.trees
+            f"log is {state}{kept * self.trees}"
         )
 
 
@@ -128,7 +127,6 @@ def verify(
         refused += is_refusal(entry.sent)
         pairs = zip(sent, entry.sent, strict=False)
         same += len(sent) if sent == entry.sent else sum(a == b for a, b in pairs)
-    same -= max(0, same - total)
     return Verified(len(made), refused, total, same, whole, plan.grown)
 
 

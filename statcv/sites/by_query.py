@@ -256,9 +256,8 @@ def from_sums(
         squares[site] = {what: float(rows[what]["value"].iloc[0]) for what in OF_SITE}
         left_out[site] = float(rows[LEFT_OUT]["value"].iloc[0])
     sums = PooledSums.of(held, logit(at), partial(_variance, squares))
-    return SitesResult(
-        QueriedSums(sums, tuple(sorted(map(float, decisions))), left_out)
-    )
+    made_at = tuple(sorted(map(float, decisions)))
+    return SitesResult(QueriedSums(sums, made_at, left_out))
 
 
 def _variance(
@@ -324,17 +323,12 @@ def _read(
     SiteError
         If counts are small or do not add up.
     """
-    whole = rows[COUNT].astype(dict.fromkeys(COLUMNS[1:], int))
-    cells = {
-        (int(some["fold"].iloc[0]), int(some["class"].iloc[0])): _cells(
-            some.sort_values("last_bin"), bins, site, cell
-        )
-        for _, some in whole.groupby(["fold", "class"])
-    }
-    columns = {
-        name: rows[name].set_index("fold")["value"].groupby(level=0).sum()
-        for name in OF_FOLDS
-    }
+    whole = rows[COUNT].astype(dict.fromkeys(COLUMNS[1:], int)).sort_values("last_bin")
+    cells: dict[tuple[int, int], Cells] = {}
+    for _, some in whole.groupby(["fold", "class"]):
+        key = int(some["fold"].iloc[0]), int(some["class"].iloc[0])
+        cells[key] = _cells(some, bins, site, cell)
+    columns = {name: rows[name].groupby("fold")["value"].sum() for name in OF_FOLDS}
     table = pd.DataFrame(columns).reindex(sorted({fold for fold, _ in cells}))
     positive = table.pop("observed")
     table = table.assign(negative=table.pop("n") - positive, positive=positive)

@@ -111,14 +111,13 @@ class Cells:
     @classmethod
     def cut(cls, counts: Numbers, cuts: Bools) -> Cells:
         """Join the counts of bins between cuts."""
-        starts = np.concatenate([[0], np.flatnonzero(cuts) + 1])
+        starts = np.append(0, np.flatnonzero(cuts) + 1)
         return cls(cuts, np.add.reduceat(counts, starts))
 
     @property
     def starts(self) -> Numbers:
         """First bin of each interval, and the number of bins after the last."""
-        inner = np.flatnonzero(self.cuts) + 1
-        return np.concatenate([[0], inner, [len(self.cuts) + 1]]).astype(np.intp)
+        return np.array([0, *np.flatnonzero(self.cuts) + 1, len(self.cuts) + 1])
 
     def spread(self, mass: Floats) -> Floats:
         """Return the counts of bins, as if records were spread by a mass.
@@ -127,8 +126,7 @@ class Cells:
         ----------
         mass : numpy.ndarray, shape (bins,)
         """
-        starts = self.starts
-        of_bin = np.repeat(np.arange(len(self.counts)), np.diff(starts))
+        of_bin = np.append(0, np.cumsum(self.cuts))
         total = np.bincount(of_bin, mass)
         return np.asarray(self.counts[of_bin] * mass / total[of_bin])
 
@@ -165,7 +163,7 @@ def counts_below(cells: Sequence[Cells]) -> tuple[Floats, Floats]:
     least, most = np.zeros((2, len(cells[0].cuts)))
     for one in cells:
         # the interval that ends at or after the edge
-        interval = np.cumsum(np.append(0, one.cuts))[:-1]
+        interval = np.append(0, np.cumsum(one.cuts))[:-1]
         upto = np.cumsum(one.counts)[interval]
         most += upto
         least += np.where(one.cuts, upto, upto - one.counts[interval])

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -51,15 +52,18 @@ class Coordinator(Printed):
     plan: SitesPlan
 
     def __post_init__(self) -> None:
-        self.progress = Progress(self.plan)
+        self.metrics, self.decisions = self.plan.metrics, self.plan.decisions
+        self.binary, self.progress = self.plan.binary, Progress(self.plan)
         self.roster: dict[str, str] = {}
         self.answers: dict[str, dict[str, Message]] = {}
         self.bytes_up: dict[str, int] = {}
-        self.bytes_down = 0
+        self.bytes_down, self.latest = 0, b""
 
     def start(self) -> bytes:
         """Return the first message, which asks sites to join."""
-        return bytes(Message(Phase.JOIN, {"plan": self.plan.fingerprint, "round": 0}))
+        header = {"plan": self.plan.fingerprint, "round": 0}
+        self.latest = bytes(Message(Phase.JOIN, header))
+        return self.latest
 
     @property
     def ended(self) -> bool:
@@ -96,7 +100,7 @@ class Coordinator(Printed):
             site = Message.of(reply).site
             self.bytes_up[site] = self.bytes_up.get(site, 0) + len(reply)
             digests[site] = hashlib.sha256(reply).hexdigest()
-        sums = self._sums(phase, read)
+        sums, first = self._sums(phase, read), next(iter(read.values()))
         header = {
             "plan": self.plan.fingerprint,
             "round": self.progress.round + 1,
@@ -104,15 +108,13 @@ class Coordinator(Printed):
             "answers": digests,
         }
         if phase == Phase.GROW:
-            header["trees"] = next(iter(read.values())).header["trees"]
-        published = Message(phase, header, sums)
-        self.progress.advance(Message.of(bytes(published)))
-        if phase == Phase.GROW:
-            last = next(iter(read.values())).arrays["trees"].tobytes()
-            self.progress.forests = Forests(self.plan, (last,))
-        sent = bytes(Message(self.progress.phase, header, sums))
-        self.bytes_down += len(sent)
-        return sent
+            header["trees"] = first.header["trees"]
+            grown = first.arrays["trees"].tobytes()
+            self.progress.forests = Forests(self.plan, (grown,))
+        self.progress.advance(Message.of(bytes(Message(phase, header, sums))))
+        self.latest = bytes(Message(self.progress.phase, header, sums))
+        self.bytes_down += len(self.latest)
+        return self.latest
 
     def _read(self, replies: Sequence[bytes]) -> dict[str, Message]:
         """Read the answers, ordered by site."""
@@ -148,16 +150,16 @@ class Coordinator(Printed):
 
     def _check_trees(self, phase: str, read: Mapping[str, Message]) -> None:
         """Check that all sites have one version of XGBoost, and the same trees."""
-        what = "xgboost" if phase == Phase.JOIN else "trees"
-        found: dict[str, tuple[str, bytes]] = {}
-        for site, one in read.items():
+        found: dict[str, Any] = {
+            site: str(one.header.get("xgboost")) for site, one in read.items()
+        }
+        for site, one in read.items() if phase == Phase.GROW else ():
             array = one.arrays.get("trees")
-            if phase == Phase.GROW and (array is None or array.dtype != np.uint8):
+            if array is None or array.dtype != np.uint8:
                 raise MessageError(f"site {site}: the answer has no trees.")
-            held = b"" if array is None else array.tobytes()
-            found[site] = str(one.header.get(what)), held
-        first, own = next(iter(found.items()))
-        for second, other in found.items():
+            found[site] = str(one.header.get("trees")), array.tobytes()
+        (first, own), *others = found.items()
+        for second, other in others:
             if other != own and phase == Phase.GROW:
                 raise SiteError(
                     f"site {second} has grown other trees than site {first}; all sites "
@@ -165,8 +167,8 @@ class Coordinator(Printed):
                 )
             if other != own:
                 raise SiteError(
-                    f"site {first} has xgboost {own[0]}, and site {second} has "
-                    f"{other[0]}; install one version at all sites."
+                    f"site {first} has xgboost {own}, and site {second} has {other}; "
+                    "install one version at all sites."
                 )
 
     def _sums(self, phase: str, read: Mapping[str, Message]) -> dict[str, Floats]:
@@ -183,11 +185,8 @@ class Coordinator(Printed):
                     raise MessageError(f"site {site}: {error}") from None
             sums[name] = total
         if phase == Phase.SCORE and self.plan.binary:
-            held = self._pooled(read)
-            spread = [
-                [held.spread(code, fold) for code in (0, 1)]
-                for fold in range(self.plan.k)
-            ]
+            held, folds = self._pooled(read), range(self.plan.k)
+            spread = [[held.spread(code, fold) for code in (0, 1)] for fold in folds]
             sums["counts"] = np.array(spread)
         return sums
 
@@ -242,18 +241,3 @@ class Coordinator(Printed):
         if self.plan.stratify["by"] != "hash":
             return 0.0
         return shared_share(np.array([one.arrays["buckets"] for one in answers], float))
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """The metrics that the sites agreed on."""
-        return self.plan.metrics
-
-    @property
-    def decisions(self) -> tuple[float, ...]:
-        """Probabilities at which decisions are made."""
-        return self.plan.decisions
-
-    @property
-    def binary(self) -> bool:
-        """Whether the outcome has two classes."""
-        return self.plan.binary

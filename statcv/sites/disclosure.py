@@ -53,8 +53,7 @@ def broken_rules(records: SiteRecords) -> Iterator[str]:
     """Yield a sentence for each rule that the records break."""
     plan, q = records.plan, records.plan.n_columns
     if plan.binary:
-        counts = records.by_class
-        for fold, code in zip(*np.nonzero(counts < plan.cell), strict=True):
+        for fold, code in zip(*np.nonzero(records.by_class < plan.cell), strict=True):
             yield (
                 f"fold {fold + 1} holds out fewer than {plan.cell} records of one "
                 f"class ({'positive' if code else 'negative'}); agree on so few folds "
@@ -88,9 +87,8 @@ def _rare_levels(records: SiteRecords) -> Iterator[str]:
         if name == plan.outcome or name not in records.frame:
             continue
         codes = records.frame[name].cat.codes.to_numpy().astype(np.intp)
-        cells = classes * codes + records.code
-        counts = np.bincount(cells, minlength=classes * len(plan.levels[name]))
-        counts = counts.reshape(-1, classes)
+        cells, number = classes * codes + records.code, len(plan.levels[name])
+        counts = np.bincount(cells, minlength=classes * number).reshape(-1, classes)
         rare = (counts < plan.cell).any(axis=1) & (counts.sum(axis=1) > 0)
         if rare.any():
             yield (
@@ -207,18 +205,15 @@ def disclosure_sheet(plan: SitesPlan) -> pd.DataFrame:
         sizes["histogram"] = 2 * sum(numbers_of_bins(plan))
         sizes["bytes"] = bytes_of(model["rounds"], model["depth"])
         behind |= {"one": "1 record: not guarded", "leaf": f"{model['leaf']} records"}
+    sent = [(row, row.shape_in(sizes)) for row in arrays_of(plan)]
     rows = [
-        (row.round, row.name, row.what, row.shape_in(sizes), behind[row.least])
-        for row in arrays_of(plan)
+        (row.round, row.name, row.what, shape, int(np.prod(shape)), behind[row.least])
+        for row, shape in sent
         if row.role != "published"
     ]
-    columns = ["round", "array", "what", "shape", "smallest_cell"]
+    columns = ["round", "array", "what", "shape", "numbers", "smallest_cell"]
     table = pd.DataFrame(rows, columns=columns)
     again = table["round"].str.contains("fit|calibrate")
     table["times"] = np.where(again, plan.rounds, 1)
-    table.insert(4, "numbers", [int(np.prod(shape)) for shape in table["shape"]])
-    return Table(
-        table,
-        "Numbers that leave each site",
-        ["array", "what", "numbers", "smallest_cell"],
-    )
+    shown = ["array", "what", "numbers", "smallest_cell"]
+    return Table(table, "Numbers that leave each site", shown)

@@ -105,35 +105,30 @@ class Published:
     @cached_property
     def inverse(self) -> Floats:
         """Inverse information of each fold's fit, shape (k, q, q)."""
-        return np.asarray(
-            np.linalg.inv(self.progress.fits.information[: self.plan.k]), float
-        )
+        return np.asarray(np.linalg.inv(self.progress.fits.information[: self.plan.k]))
 
     # ---- the distribution of standardised predictors ----
 
     @cached_property
     def knots(self) -> Floats:
         """The edges, with those that are taken to be the outermost."""
-        width = float(np.diff(self.progress.edges).max(initial=0.0)) or 1.0
-        first, last = self.progress.edges[0] - width, self.progress.edges[-1] + width
-        return np.concatenate([[first], self.progress.edges, [last]])
+        edges = self.progress.edges
+        width = float(np.diff(edges).max(initial=0.0)) or 1.0
+        return np.concatenate([[edges[0] - width], edges, [edges[-1] + width]])
 
     def below(self, z: Floats, code: int) -> Floats:
         """Return the share of a class whose standardised predictor is below z."""
         share = np.zeros_like(z)
         for fold in range(self.plan.k):
             at = self.mean[fold] + z / self.rate[fold]
-            total = np.append(
-                0.0, np.cumsum(self.progress.scored["counts"][fold, code])
-            )
-            share += np.interp(at, self.knots, total)
+            counts = self.progress.scored["counts"][fold, code]
+            share += np.interp(at, self.knots, np.append(0.0, np.cumsum(counts)))
         return np.asarray(share / self.progress.by_class[:, code].sum())
 
     def density(self, z: Floats, code: int) -> Floats:
         """Return the density of a class at z, smoothed by a parabolic kernel."""
-        place, weight = QUADRATURE
         value = np.zeros_like(z)
-        for at, by in zip(place.tolist(), weight.tolist(), strict=True):
+        for at, by in np.transpose(QUADRATURE).tolist():
             value += by * at * self.below(z + self.width * at, code)
         return np.asarray(1.5 * value / self.width)
 
@@ -145,9 +140,8 @@ class Published:
         number = self.progress.scored["counts"].sum(axis=1)
         mean = (number * z).sum() / number.sum()
         variance = (number * (z - mean) ** 2).sum() / number.sum()
-        return float(
-            KERNEL_HALF_WIDTH * math.sqrt(max(variance, 1e-300)) * self.n**KERNEL_POWER
-        )
+        sd = math.sqrt(max(variance, 1e-300))
+        return float(KERNEL_HALF_WIDTH * sd * self.n**KERNEL_POWER)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,9 +193,8 @@ def moved(records: SiteRecords, published: Published, metric: str) -> Influence:
     (total, across), (_, square) = fit.information.tolist()
     apart = eta - across / total
     level = 1 / (square - across**2 / total)
-    return Influence(
-        level * apart * residual, level * (residual - fit.slope * weight * apart)
-    )
+    slope = level * (residual - fit.slope * weight * apart)
+    return Influence(level * apart * residual, slope)
 
 
 def _of_area(records: SiteRecords, published: Published, eta: Floats) -> Influence:
@@ -209,8 +202,7 @@ def _of_area(records: SiteRecords, published: Published, eta: Floats) -> Influen
     high, fold = records.y == 1, records.fold
     z = (eta - published.mean[fold]) * published.rate[fold]
     share = np.where(high, published.below(z, 0), 1 - published.below(z, 1))
-    sizes = published.progress.by_class.sum(axis=0)
-    size = np.where(high, sizes[1], sizes[0])
+    size = published.progress.by_class.sum(axis=0)[records.code]
     slope = np.where(high, published.density(z, 0), -published.density(z, 1)) / size
     return Influence(share / size, slope, z, share)
 
@@ -296,10 +288,8 @@ def variation_sums(
         if metric == records.plan.metrics[0]:
             middle = (ways[0] + ways[-1]) / 2
         for values in ways:
-            sums = np.stack(
-                [np.bincount(records.unit, values * (y == code)) for code in (0, 1)]
-                + [np.bincount(records.unit, y == code) for code in (0, 1)]
-            )
+            each = [one * (y == code) for one in (values, 1.0) for code in (0, 1)]
+            sums = np.stack([np.bincount(records.unit, one) for one in each])
             first.append(sums[:2].sum(axis=1))
             second.append((sums @ sums.T)[np.triu_indices(4)])
     metrics = len(records.plan.metrics)
@@ -312,9 +302,8 @@ def variation_sums(
         "units": np.array([every, *some], dtype=float),
     }
     if records.digest is not None:
-        made["buckets"] = bucket_sums(
-            records, middle, published.n, published.progress.n_sites
-        )
+        n, n_sites = published.n, published.progress.n_sites
+        made["buckets"] = bucket_sums(records, middle, n, n_sites)
     return made
 
 
@@ -376,12 +365,10 @@ def variations(
     made, sizes = {}, by_class.sum(axis=0)
     every, *own = totals["units"].tolist()
     for number, metric in enumerate(plan.metrics):
-        ranked = metric == "auroc"
+        ranked, both = metric == "auroc", (totals["first"], totals["second"])
         ways = [
             variance_of_sum(first, second, sizes, every, own if ranked else None)
-            for first, second in zip(
-                totals["first"][number], totals["second"][number], strict=True
-            )
+            for first, second in zip(*(one[number] for one in both), strict=True)
         ]
         given, with_fits = ways[0], ways[-1]
         total = given + max(with_fits - given, 0.0) / 2

@@ -47,19 +47,15 @@ class Entry(Printed):
     def after(cls, entries: Sequence[Entry], received: bytes, sent: bytes) -> Entry:
         """Return the entry that follows others."""
         before = entries[-1].chain if entries else ""
-        digest = hashlib.sha256(before.encode())
-        for part in (received, sent):
-            digest.update(hashlib.sha256(part).digest())
-        return cls(received, sent, digest.hexdigest())
+        both = [hashlib.sha256(part).digest() for part in (received, sent)]
+        chain = hashlib.sha256(b"".join([before.encode(), *both])).hexdigest()
+        return cls(received, sent, chain)
 
     def to_line(self) -> str:
         """Return the entry as one line of JSON."""
-        told = {
-            "received": base64.b64encode(self.received).decode(),
-            "sent": base64.b64encode(self.sent).decode(),
-            "chain": self.chain,
-        }
-        return canonical(told).decode() + "\n"
+        sides = {"received": self.received, "sent": self.sent}
+        told = {n: base64.b64encode(side).decode() for n, side in sides.items()}
+        return canonical({**told, "chain": self.chain}).decode() + "\n"
 
     @classmethod
     def of_line(cls, line: str) -> Entry:
@@ -73,8 +69,7 @@ class Entry(Printed):
         try:
             held = json.loads(line)
             received = base64.b64decode(held["received"])
-            sent = base64.b64decode(held["sent"])
-            return cls(received, sent, str(held["chain"]))
+            return cls(received, base64.b64decode(held["sent"]), str(held["chain"]))
         except (ValueError, KeyError, TypeError):
             raise SiteError("a line of the log is damaged.") from None
 
@@ -161,7 +156,7 @@ class Ledger(Printed):
         return json.dumps(held, indent=2, sort_keys=True) + "\n"
 
     @classmethod
-    def from_json(cls, text: str) -> Ledger:
+    def from_json(cls, text: str | bytes) -> Ledger:
         """Read a ledger."""
         read = json.loads(text)
         return cls(read["held"], set(read["permitted"]))

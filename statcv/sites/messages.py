@@ -56,9 +56,7 @@ class Message(Printed):
 
     def __bytes__(self) -> bytes:
         stored = {name: _stored(array) for name, array in self.arrays.items()}
-        listed = [
-            [name, array.dtype.str, list(array.shape)] for name, array in stored.items()
-        ]
+        listed = [[name, a.dtype.str, list(a.shape)] for name, a in stored.items()]
         head = {"kind": self.kind, "header": dict(self.header), "arrays": listed}
         text = canonical(head)
         parts = [MAGIC, len(text).to_bytes(_LENGTH, "big"), text]
@@ -150,14 +148,8 @@ def canonical(value: Any) -> bytes:
     >>> canonical({"b": [1, 2.5], "a": "é"})
     b'{"a":"\xc3\xa9","b":[1,2.5]}'
     """
-    text = json.dumps(
-        value,
-        sort_keys=True,
-        ensure_ascii=False,
-        separators=(",", ":"),
-        allow_nan=False,
-    )
-    return text.encode()
+    how: dict[str, Any] = {"sort_keys": True, "separators": (",", ":")}
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, **how).encode()
 
 
 def counts(values: Any) -> NDArray[Any]:

@@ -178,17 +178,12 @@ class SitesPlan:
         """What makes the folds; None for folds at random at each site."""
         if self.source is not None:
             return self.source
-        how, columns = self.stratify["by"], self.stratify.get("columns", [])
-        if how == "hash" and self.key_name is None:
-            return by_hash(columns, key=None)
-        if how == "hash":
-            return by_hash(columns)
-        if how == "quantile":
-            return by_quantile(
-                columns[0],
-                per_fold=self.stratify["per_fold"],
-                thresholds=self.stratify["thresholds"],
-            )
+        told, columns = self.stratify, self.stratify.get("columns", [])
+        no_key = self.key_name is None
+        if told["by"] == "hash":
+            return by_hash(columns, key=None) if no_key else by_hash(columns)
+        if told["by"] == "quantile":
+            return by_quantile(columns[0], told["per_fold"], told["thresholds"])
         return None
 
     @property
@@ -198,9 +193,6 @@ class SitesPlan:
         return None if found is None else str(found)
 
     def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
         text = (
             f"{self.formula}: {self.learner.label}; {self.k} folds, "
             f"{self.stratify['sentence']}; plan {self.fingerprint[:12]}"
@@ -240,27 +232,20 @@ def described(stratifier: Stratifier | None) -> dict[str, Any]:
                 "by_hash(…, balanced=True) makes thresholds of a site's own records, "
                 "on which sites do not agree; leave balanced out."
             )
-        return {
-            "by": "hash",
-            "columns": columns,
-            "key": stratifier.key.trace,
-            "sentence": f"keyed hash of {label}",
-        }
+        said = f"keyed hash of {label}"
+        key = stratifier.key.trace
+        return {"by": "hash", "columns": columns, "key": key, "sentence": said}
     if isinstance(stratifier, ByQuantile):
         if stratifier.agreed is None:
             raise ArgumentError(
                 f"by_quantile({label!r}) needs thresholds= on which all sites agree; "
                 "sites.thresholds() finds them from counts."
             )
-        return {
-            "by": "quantile",
-            "columns": columns,
-            "per_fold": stratifier.per_fold,
-            "thresholds": stratifier.agreed.texts
-            if stratifier.agreed.dates
-            else list(stratifier.agreed.values),
-            "sentence": f"thresholds of {label}",
-        }
+        at, per_fold = stratifier.agreed, stratifier.per_fold
+        told: dict[str, Any] = {"by": "quantile", "columns": columns}
+        cuts = at.texts if at.dates else list(at.values)
+        told |= {"per_fold": per_fold, "thresholds": cuts}
+        return {**told, "sentence": f"thresholds of {label}"}
     if isinstance(stratifier, ByValue):
         raise ArgumentError(
             f"by_value({label!r}) gives values to folds by the records of one site; "

@@ -126,29 +126,23 @@ class PooledSums(Printed):
     def cells(self, code: int, fold: int | None = None) -> list[Cells]:
         """Return the counts of a class at each site, in one fold or in all."""
         folds = self.by_fold.index.tolist() if fold is None else [fold]
-        return [
-            self.held[site].cells[one, code]
-            for one in folds
-            for site in self.sites
-            if (one, code) in self.held[site].cells
-        ]
+        own = [self.held[site].cells for site in self.sites]
+        return [c[one, code] for one in folds for c in own if (one, code) in c]
 
     def spread(self, code: int, fold: int | None = None) -> Floats:
         """Return the counts of a class by bin."""
-        mass = self.masses[code]
-        counts = [one.spread(mass) for one in self.cells(code, fold)]
-        return np.asarray(np.sum(counts, axis=0))
+        cells = self.cells(code, fold)
+        each = [one.spread(self.masses[code]) for one in cells]
+        return np.asarray(np.sum(each, axis=0))
 
     @cached_property
     def areas(self) -> dict[str, list[Area]]:
         """The area under the ROC curve of each fold, and the pooled one."""
-        return {
-            how: [
-                area_of(self.cells(1, fold), self.cells(0, fold), self.masses[::-1])
-                for fold in self._folds(how)
-            ]
-            for how in ("per_fold", "pooled")
-        }
+
+        def area(fold: int | None) -> Area:
+            return area_of(self.cells(1, fold), self.cells(0, fold), self.masses[::-1])
+
+        return {how: [*map(area, self._folds(how))] for how in HOWS}
 
     def order_se(self, how: str) -> float:
         """Return the standard error of the auROC from the order within intervals."""
@@ -157,10 +151,8 @@ class PooledSums(Printed):
 
     def bound(self, how: str) -> float:
         """Return the largest possible error of the auROC, whatever that order is."""
-        areas = self.areas[how]
-        above = np.mean([area.upper - area.value for area in areas])
-        below = np.mean([area.value - area.lower for area in areas])
-        return float(max(above, below))
+        ends = [(area.upper, area.value, area.lower) for area in self.areas[how]]
+        return float(np.abs(np.diff(ends)).mean(axis=0).max())
 
     # ---- metrics ----
 
@@ -178,11 +170,10 @@ class PooledSums(Printed):
     def se(self, metric: str, how: str) -> float:
         """Return the standard error with the fits as given."""
         if metric == "auroc":
-            each = [
-                delong_variance(self.spread(1, fold), self.spread(0, fold))
-                for fold in self._folds(how)
-            ]
-            return math.sqrt(np.mean(each) / len(each) + self.order_se(how) ** 2)
+            folds = self._folds(how)
+            spread = ((self.spread(1, fold), self.spread(0, fold)) for fold in folds)
+            mean = np.mean([delong_variance(*both) for both in spread])
+            return math.sqrt(mean / len(folds) + self.order_se(how) ** 2)
         variance = self.variance(self, metric)
         return math.sqrt(variance) if variance > 0 else math.nan
 
@@ -291,6 +282,7 @@ def make_estimate(
         raise MetricError(f"{known.label} over sites is pooled.")
     how = headline if how is None else str(one_of(how, HOWS, "how", MetricError))
     _check_interval(source, metric, how, headline, interval)
+    with_fits = how == headline and interval not in ("delong", "records")
     if metric.startswith("calibration"):
         assert not isinstance(source, QueriedSums)
         fit = source.progress.recalibrated
@@ -305,10 +297,10 @@ def make_estimate(
         how=how,
         value=value,
         level=level,
-        n_undefined=int(np.isnan(values).sum()) if folds else 0,
+        n_undefined=int(np.isnan(values).sum()) * folds,
         n_values=len(values),
         sd=float(np.std(values, ddof=1)) if len(values) > 1 else math.nan,
-        make=partial(_interval, source, metric, how, value, level, interval, headline),
+        make=partial(_interval, source, metric, how, value, level, with_fits),
         bounds=known.bounds,
     )
 
@@ -348,13 +340,7 @@ def given_fits(
 
 
 def _interval(
-    source: Source,
-    metric: str,
-    how: str,
-    value: float,
-    level: float,
-    interval: str | None,
-    headline: str,
+    source: Source, metric: str, how: str, value: float, level: float, with_fits: bool
 ) -> Interval:
     """Compute an interval by influences, or with fits as given."""
     ranked = metric == "auroc"
@@ -362,15 +348,13 @@ def _interval(
         return Interval.none("it has no value")
     if ranked and value in (0.0, 1.0):
         return Interval.none(f"an area of {value:g} has no first-order variation")
-    fits_vary = how == headline and interval not in ("delong", "records")
-    if isinstance(source, QueriedSums) or not fits_vary:
+    if isinstance(source, QueriedSums) or not with_fits:
         return given_fits(source, source.sums, metric, how, value, level)
     found = source.variations[metric]
     method, assumes = METHOD, WITH_FITS
     if source.plan.grown:
         method, assumes = "corrected influence of records", CORRECTED
-    by_hash = source.plan.stratify["by"] == "hash"
-    if by_hash and source.shared:
+    if source.shared:
         assumes += (
             f"; persons at several sites raise its variance by {source.shared:.0%}, an "
             "estimate from buckets of identifiers"
@@ -378,7 +362,7 @@ def _interval(
     else:
         no_sign = ", as buckets of identifiers show no more of them than chance does"
         assumes += "; records of different sites count as independent"
-        assumes += no_sign if by_hash else ""
+        assumes += no_sign if source.plan.stratify["by"] == "hash" else ""
     if not ranked:
         se, scale = math.sqrt(found.total), scale_of(get_metric(metric), value)
         return symmetric(value, se, level, method, assumes, df=found.df, scale=scale)

@@ -14,22 +14,16 @@ import numpy as np
 
 from statcv.errors import MessageError
 from statcv.numeric.arrays import Floats
+from statcv.sites import site_sums
 from statcv.sites.cells import score_edges
 from statcv.sites.disclosure import arrays_of, sizes_of
 from statcv.sites.influences import n_buckets
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
-from statcv.sites.site_sums import (
-    MAX_RECALIBRATION_STEPS,
-    Predictor,
-    RecalibrationFit,
-    SummedFits,
-)
 from statcv.sites.trees import Forests
 
-MAX_ROUNDS_AFTER_FITS: Final = (
-    MAX_RECALIBRATION_STEPS + 4
-)  # largest number of rounds that follow the fits
+# largest number of rounds that follow the fits
+MAX_ROUNDS_AFTER_FITS: Final = site_sums.MAX_RECALIBRATION_STEPS + 4
 
 
 class Phase:
@@ -70,18 +64,20 @@ class Progress:
     plan: SitesPlan
     phase: str = Phase.JOIN
     round: int = 0
-    recalibrated: RecalibrationFit = field(default_factory=RecalibrationFit)
+    recalibrated: site_sums.RecalibrationFit = field(
+        default_factory=site_sums.RecalibrationFit
+    )
 
     def __post_init__(self) -> None:
-        self.fits = SummedFits(self.plan)
+        self.fits = site_sums.SummedFits(self.plan)
         self.fits.open[:] = not self.plan.grown
         self.forests: Forests | None = None
         self.by_class = np.zeros((self.plan.k, 2))
         self.trained = np.zeros(self.plan.k + 1)
-        self.held = np.zeros(2)
         self.edges = np.zeros(0)
         self.scored: dict[str, Floats] = {}
-        self.targets = np.zeros(0)
+        plan = self.plan
+        self.targets = np.zeros((len(plan.metrics), plan.k, plan.n_columns))
         self.n_sites = 0
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -92,13 +88,10 @@ class Progress:
             bins=len(self.edges) + 1,
             buckets=n_buckets(float(self.by_class.sum()), max(self.n_sites, 1)),
         )
-        shapes = {
-            row.name: row.shape_in(sizes)
-            for row in arrays_of(self.plan)
-            if self.phase in row.round.split(", ") and row.role != "sent"
-        }
-        # messages of this version have the buckets last
-        return dict(sorted(shapes.items(), key=lambda item: item[0] == "buckets"))
+        rows = (row for row in arrays_of(self.plan) if row.role != "sent")
+        asked = [row for row in rows if self.phase in row.round.split(", ")]
+        asked.sort(key=lambda row: row.name == "buckets")  # which messages have last
+        return {row.name: row.shape_in(sizes) for row in asked}
 
     def advance(self, message: Message) -> None:
         """Go on from the sums that a message publishes.
@@ -110,32 +103,29 @@ class Progress:
         ModelError
             If the fits have no solution.
         """
-        sums = {
-            name: message.array(name, shape) for name, shape in self.shapes().items()
-        }
+        sums = {name: message.array(name, at) for name, at in self.shapes().items()}
         self.round += 1
         if self.phase == Phase.JOIN:
             self.by_class, self.trained = sums["by_class"], sums["trained"]
             self.n_sites = len(message.header.get("sites", ()))
             self.phase = Phase.GROW if self.plan.grown else Phase.FIT
         elif self.phase == Phase.FIT:
-            self.held = sums.pop("held")
+            held = sums.pop("held")
             self.fits.advance(sums, self.trained)
-            if (
-                not self.fits.open.any()
-                or self.round >= self.plan.rounds - MAX_ROUNDS_AFTER_FITS
-            ):
-                self._end_fits()
+            spent = self.round >= self.plan.rounds - MAX_ROUNDS_AFTER_FITS
+            if spent or not self.fits.open.any():
+                self._end_fits(held)
         elif self.phase == Phase.GROW:
-            self.held = sums["held"]
-            self._end_fits()
-        elif self.phase == Phase.SCORE:
-            self.scored = sums
-            self._vary_next()
+            self._end_fits(sums["held"])
+        elif self.phase in (Phase.SCORE, Phase.CALIBRATE):
+            if self.phase == Phase.SCORE:
+                self.scored = sums
             if self.plan.binary:
-                self._recalibrate(sums["recalibration"])
-        elif self.phase == Phase.CALIBRATE:
-            self._recalibrate(sums["recalibration"])
+                self.recalibrated.advance(sums["recalibration"])
+            if self.plan.binary and self.recalibrated.open:
+                self.phase = Phase.CALIBRATE
+            else:  # variances, which need no derivatives of trees
+                self.phase = Phase.VARY if self.plan.grown else Phase.SLOPE
         elif self.phase == Phase.SLOPE:
             self.targets = sums["targets"]
             self.phase = Phase.VARY
@@ -145,31 +135,13 @@ class Progress:
         else:
             raise MessageError("the computation has ended.")
 
-    def _end_fits(self) -> None:
-        self.phase = Phase.SCORE
-        if self.plan.binary:
-            n = int(self.by_class.sum())
-            total, squares = self.held.tolist()
-            self.edges = score_edges(
-                total, squares, n, self.plan.bins, self.plan.decisions
-            )
-
-    def _recalibrate(self, sums: Floats) -> None:
-        self.recalibrated.advance(sums)
-        if self.recalibrated.open:
-            self.phase = Phase.CALIBRATE
-        else:
-            self._vary_next()
-
-    def _vary_next(self) -> None:
-        """Go on to the variances, which need no derivatives of trees."""
-        self.phase = Phase.SLOPE
-        if self.plan.grown:
-            self.phase = Phase.VARY
-            shape = len(self.plan.metrics), self.plan.k, self.plan.n_columns
-            self.targets = np.zeros(shape)
+    def _end_fits(self, held: Floats) -> None:
+        self.phase, plan = Phase.SCORE, self.plan
+        if plan.binary:
+            (total, squares), n = held.tolist(), int(self.by_class.sum())
+            self.edges = score_edges(total, squares, n, plan.bins, plan.decisions)
 
     @property
-    def predictor(self) -> Predictor:
+    def predictor(self) -> site_sums.Predictor:
         """What predicts held-out records."""
         return self.forests or self.fits

@@ -173,9 +173,7 @@ def bin_edges(header: Mapping[str, Any]) -> Floats:
     """Return the rising edges that a message asks for."""
     ranges = [(header["low"], header["high"], N_COARSE_BINS)]
     ranges += [(low, high, header["fine"]) for low, high in header["ranges"]]
-    parts = [
-        low + (high - low) * np.arange(1, count) / count for low, high, count in ranges
-    ]
+    parts = [lo + (hi - lo) * np.arange(1, n) / n for lo, hi, n in ranges]
     edges = np.concatenate(parts)
     return np.unique(np.ceil(edges) if header["dates"] else edges)
 
@@ -218,12 +216,9 @@ def count_values(message: bytes, data: Any, site: str) -> bytes:
     cell = int(header["cell"])
     if len(values) < cell:
         raise SiteError(f"site {site}: fewer than {cell} records.")
-    coarse = bin_edges({**header, "ranges": []})
+    coarse, edges = bin_edges({**header, "ranges": []}), bin_edges(header)
     first = Cells.of(_counted(values, coarse), cell)
-    edges = bin_edges(header)
-    number = _counted(values, edges)
-    kept = np.isin(edges, coarse[first.cuts])
-    cells = _divided(number, kept, cell)
+    cells = _divided(_counted(values, edges), np.isin(edges, coarse[first.cuts]), cell)
     told = {"site": site, "bins": len(edges) + 1}
     return bytes(Message(THRESHOLDS, told, packed([cells])))
 
@@ -231,8 +226,7 @@ def count_values(message: bytes, data: Any, site: str) -> bytes:
 def _divided(number: Numbers, kept: Bools, cell: int) -> Cells:
     """Return counts in intervals that divide those between edges that are kept."""
     cuts = kept.copy()
-    starts = np.concatenate([[0], np.flatnonzero(kept) + 1, [len(number)]])
-    for begin, end in pairwise(starts):
+    for begin, end in pairwise([0, *np.flatnonzero(kept) + 1, len(number)]):
         cuts[begin : end - 1] = Cells.of(number[begin:end], cell).cuts
     return Cells.cut(number, cuts)
 
@@ -310,18 +304,10 @@ def ask_counts(
         raise ArgumentTypeError("low and high must be two numbers or two dates.")
     if not ends[0][0] < ends[1][0]:
         raise ArgumentError("low must be less than high.")
-    header = {
-        "column": str(column),
-        "dates": ends[0][1],
-        "low": ends[0][0],
-        "high": ends[1][0],
-        "folds": int(k),
-        "per_fold": int(per_fold),
-        "cell": int(cell),
-        "ranges": [],
-        "fine": 0,
-    }
-    return bytes(Message(THRESHOLDS, header))
+    (first, dates), (last, _) = ends
+    header = {"column": str(column), "dates": dates, "low": first, "high": last}
+    header |= {"folds": int(k), "per_fold": int(per_fold), "cell": int(cell)}
+    return bytes(Message(THRESHOLDS, {**header, "ranges": [], "fine": 0}))
 
 
 def next_ranges(message: bytes, replies: Sequence[bytes]) -> bytes:
@@ -347,16 +333,12 @@ def next_ranges(message: bytes, replies: Sequence[bytes]) -> bytes:
     'thresholds'
     """
     header = dict(Message.of(message).header)
-    edges, cells = bin_edges(header), list(_read(message, replies).values())
-    n = sum(int(one.counts.sum()) for one in cells)
-    least, most = (one / n for one in counts_below(cells))
-    wanted = _wanted(header)
+    edges, read, wanted = bin_edges(header), _read(message, replies), _wanted(header)
+    least, most = _shares_below([*read.values()])
     ends = np.concatenate([[header["low"]], edges, [header["high"]]])
     first = (most[:, None] <= wanted).sum(axis=0)  # edges that are surely below
     last = len(edges) + 1 - (least[:, None] >= wanted).sum(axis=0)
-    header["ranges"] = [
-        [float(ends[a]), float(ends[b])] for a, b in zip(first, last, strict=True)
-    ]
+    header["ranges"] = np.stack([ends[first], ends[last]], axis=1).tolist()
     header["fine"] = max(8, min(MAX_FINE_BINS_EACH, MAX_FINE_BINS // len(wanted)))
     return bytes(Message(THRESHOLDS, header))
 
@@ -390,12 +372,10 @@ def thresholds_of(message: bytes, replies: Sequence[bytes]) -> AgreedThresholds:
     [-0.8, 0.0, 0.9]
     """
     header = Message.of(message).header
-    edges, read = bin_edges(header), _read(message, replies)
-    cells = list(read.values())
-    n = sum(int(one.counts.sum()) for one in cells)
-    mass = class_mass(cells)
+    edges, cells = bin_edges(header), [*_read(message, replies).values()]
+    n, mass = sum(int(one.counts.sum()) for one in cells), class_mass(cells)
     below = np.cumsum(sum(one.spread(mass) for one in cells))[:-1] / n
-    least, most = (one / n for one in counts_below(cells))
+    least, most = _shares_below(cells)
     places: list[int] = []
     for wanted in _wanted(header):
         away = np.abs(below - wanted)
@@ -416,6 +396,11 @@ def thresholds_of(message: bytes, replies: Sequence[bytes]) -> AgreedThresholds:
     caption = f"Thresholds of {header['column']}, and shares of records below"
     table = Table(told, caption)
     return AgreedThresholds(header["column"], values, header["per_fold"], table, sent)
+
+
+def _shares_below(cells: Sequence[Cells]) -> Floats:
+    """Return the least and the largest share of records below each edge."""
+    return np.stack(counts_below(cells)) / sum(int(one.counts.sum()) for one in cells)
 
 
 def _wanted(header: Mapping[str, Any]) -> Floats:

@@ -96,11 +96,10 @@ class SitesResult:
     @cached_property
     def coefficients(self) -> pd.DataFrame:
         """The coefficients of each fit, with one row per fold, as in ``CVResult``."""
-        fits, k = self._fits(), self.plan.k
-        table = pd.DataFrame(fits.beta[:k], columns=list(self.plan.columns))
-        table.insert(0, "fold", np.arange(1, k + 1))
-        table.insert(0, "repeat", 1)
-        return Table(table, "Coefficients of each fit, over all sites")
+        fits, plan = self._fits(), self.plan
+        table = pd.DataFrame({"repeat": 1, "fold": np.arange(1, plan.k + 1)})
+        beta = pd.DataFrame(fits.beta[: plan.k], columns=list(plan.columns))
+        return Table(table.join(beta), "Coefficients of each fit, over all sites")
 
     @cached_property
     def model(self) -> pd.DataFrame:
@@ -110,10 +109,8 @@ class SitesResult:
         if not plan.binary:
             squares = self.source.sums.total["mse"]
             variance = variance * squares / (self.n - plan.n_columns)
-        table = pd.DataFrame(
-            {"estimate": fits.beta[-1], "se": np.sqrt(variance)},
-            index=pd.Index(plan.columns, name="term"),
-        )
+        made = {"estimate": fits.beta[-1], "se": np.sqrt(variance)}
+        table = pd.DataFrame(made, pd.Index(plan.columns, name="term"))
         return Table(table, "Coefficients of the fit to all records of all sites")
 
     @cached_property
@@ -135,8 +132,7 @@ class SitesResult:
             made = {"repeat": 1, "fold": np.arange(1, k + 1)}
             made["n_train"] = progress.trained[:k].astype(int)
             made |= {**test, "converged": ~progress.fits.open[:k]}
-        table = pd.DataFrame(made).reset_index(drop=True)
-        return Table(table, "Folds over all sites")
+        return Table(pd.DataFrame(made).reset_index(drop=True), "Folds over all sites")
 
     @cached_property
     def sites(self) -> pd.DataFrame:
@@ -145,14 +141,12 @@ class SitesResult:
         A query gives the number of rows that could not be used; NaN if they are few.
         """
         source, every = self.source, self.source.sums
-        table = pd.DataFrame(
-            {"records": [every.at(site).n for site in every.sites]},
-            index=pd.Index(every.sites, name="site"),
-        )
+        made = {"records": pd.Series({site: every.at(site).n for site in every.sites})}
         if isinstance(source, pooled.QueriedSums):
-            table["left_out"] = pd.Series(source.left_out)
+            made["left_out"] = pd.Series(source.left_out)
         else:
-            table["bytes_sent"] = pd.Series(source.bytes_up)
+            made["bytes_sent"] = pd.Series(source.bytes_up)
+        table = pd.DataFrame(made, pd.Index(every.sites, name="site"))
         return Table(table, "Records of each site", table)
 
     @property
@@ -173,12 +167,9 @@ class SitesResult:
         new : data frame
             Rows with the predictors of the plan, at the caller's own site.
         """
-        X, index = new_matrix(self.plan, new)
-        progress = self.run.progress
-        if progress.forests is not None:
-            eta = progress.forests.log_odds(X)
-        else:
-            eta = X @ progress.fits.beta[-1]
+        (X, index), progress = new_matrix(self.plan, new), self.run.progress
+        trees, beta = progress.forests, progress.fits.beta
+        eta = X @ beta[-1] if trees is None else trees.log_odds(X)
         return Values(
             pd.Series(expit(eta) if self.plan.binary else eta, index, name="predicted"),
             "Predictions of the fit to all records of all sites",
@@ -245,21 +236,20 @@ class SitesResult:
         for name in self.source.metrics:
             one = self.estimate(name, level=level)
             values = sums.values(name, "per_fold")
-            rows.append(
-                {
-                    "metric": name,
-                    "how": one.how,
-                    "estimate": one.value,
-                    "lower": one.lower,
-                    "upper": one.upper,
-                    "interval": one.interval_in_words,
-                    "no_skill": pooled.no_skill(name, sums.total),
-                    "per_fold": float(values.mean()),
-                    "per_fold_sd": float(values.std(ddof=1)),
-                    "n_folds": len(values),
-                    "error": sums.bound("per_fold") if name == "auroc" else 0.0,
-                }
-            )
+            row = {
+                "metric": name,
+                "how": one.how,
+                "estimate": one.value,
+                "lower": one.lower,
+                "upper": one.upper,
+                "interval": one.interval_in_words,
+                "no_skill": pooled.no_skill(name, sums.total),
+                "per_fold": float(values.mean()),
+                "per_fold_sd": float(values.std(ddof=1)),
+                "n_folds": len(values),
+                "error": sums.bound("per_fold") if name == "auroc" else 0.0,
+            }
+            rows.append(row)
         return Table(
             pd.DataFrame(rows),
             "Metrics of the held-out predictions of all sites",
@@ -281,15 +271,12 @@ class SitesResult:
             raise MetricError(
                 "the plan has no permutations; agree on permutations=199."
             )
-        answers = self.run.answers[Phase.SCORE].values()
-        twice = np.sum([one.arrays["ranks"].astype(float) for one in answers], axis=0)
-        pairs = sum(
-            float(one.arrays["by_class"].astype(float).prod(axis=1).sum())
-            for one in self.run.answers[Phase.JOIN].values()
-        )
-        share = twice / 2 / pairs
+        answers = self.run.answers
+        ranks = [one.arrays["ranks"] for one in answers[Phase.SCORE].values()]
+        counts = [one.arrays["by_class"] for one in answers[Phase.JOIN].values()]
+        pairs = sum(float(one.astype(float).prod(axis=1).sum()) for one in counts)
+        share = np.sum([one.astype(float) for one in ranks], axis=0) / 2 / pairs
         observed, others = float(share[0]), share[1:]
-        p = (1 + int((others >= observed).sum())) / (1 + len(others))
         return HTest(
             method="Permutation test within sites and folds",
             about=f"{self.plan.formula}; {plural(len(sums.sites), 'site')}",
@@ -299,7 +286,7 @@ class SitesResult:
             alternative="greater",
             statistic=observed,
             statistic_name="auROC within sites and folds",
-            p_value=p,
+            p_value=(1 + int((others >= observed).sum())) / (1 + len(others)),
             assumes=(
                 "outcomes are exchangeable within a fold of a site if nothing is "
                 "associated; the fits are taken as given"
@@ -326,18 +313,16 @@ class SitesResult:
         for site in every.sites:
             own = every.at(site)
             rest = every.at(*(name for name in every.sites if name != site))
-            others = rest.value(one.metric, one.how) if rest.sites else np.nan
-            value = own.value(one.metric, one.how)
-            found = pooled.given_fits(
-                self.source, own, one.metric, one.how, value, level
-            )
+            asked = one.metric, one.how
+            others = rest.value(*asked) if rest.sites else np.nan
+            value = own.value(*asked)
+            found = pooled.given_fits(self.source, own, *asked, value, level)
             if one.bounds == (0.0, 1.0) and 0 < value < 1:
                 found = symmetric(value, found.se, level, "", "", scale="logit")
             rows.append((own.n, value, found.lower, found.upper, found.se, others))
         columns = ["n", "estimate", "lower", "upper", "se", "without"]
-        index = pd.Index(every.sites, name="site")
         return Table(
-            pd.DataFrame(rows, index, columns),
+            pd.DataFrame(rows, pd.Index(every.sites, name="site"), columns),
             f"{one.label} ({one.how.replace('_', ' ')}) of each site, and without it",
             ["n", "estimate", "without"],
             limits={"estimate": ("lower", "upper")},
@@ -395,11 +380,9 @@ class SitesResult:
             nearest = np.abs(total[common][:, None] - wanted).argmin(axis=0)
             starts = np.unique(np.append(0, common[nearest] + 1))
         middle = np.concatenate([edges[:1], (edges[1:] + edges[:-1]) / 2, edges[-1:]])
-        grouped = [
-            np.add.reduceat(values, starts)
-            for values in (every * expit(middle), ones, every)
-        ]
-        expected, observed, n = (one[grouped[-1] > 0] for one in grouped)
+        both = np.stack([every * expit(middle), ones, every])
+        grouped = np.add.reduceat(both, starts, axis=1)
+        expected, observed, n = grouped[:, grouped[-1] > 0]
         made = {"predicted": expected / n, "observed": observed / n}
         table = pd.DataFrame({**made, "n": np.rint(n).astype(int)})
         return Table(table, "Predicted and observed shares in groups of predictions")

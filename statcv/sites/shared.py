@@ -201,10 +201,8 @@ def count_buckets(message: bytes, data: Any, site: str, key: Any = None) -> byte
         )
     check_whole_columns(frame, who.columns, site)
     identifiers = frame[list(who.columns)].drop_duplicates()
-    made = [
-        np.unique(keyed_digest(identifiers, table_key(who.key.reveal(), number)))
-        for number in range(int(header["tables"]))
-    ]
+    keys = [table_key(who.key.reveal(), j) for j in range(int(header["tables"]))]
+    made = [np.unique(keyed_digest(identifiers, one)) for one in keys]
     found = bucket_counts(made, int(header["cell"]))
     if found.shape[1] < MIN_BUCKETS:
         raise SiteError(
@@ -245,9 +243,8 @@ def bucket_counts(digests: Sequence[NDArray[np.uint64]], cell: int) -> Counts:
     array([[32,  8]])
     """
     n = max(1, min(len(one) for one in digests) // max(cell, 1))
-    bits = min(int(math.log2(n)), int(math.log2(MAX_BUCKETS)))  # the mean is no less
-    shift = np.uint64(BITS - bits)
-    places = [(one >> shift).astype(np.int64) for one in digests]
+    bits = int(math.log2(min(n, MAX_BUCKETS)))  # the mean is no less
+    places = [(one >> np.uint64(BITS - bits)).astype(np.int64) for one in digests]
     found = np.stack([np.bincount(one, minlength=2**bits) for one in places])
     while found.shape[1] > 1 and found.min() < cell:
         found = halved(found)
@@ -293,13 +290,9 @@ def ask_buckets(who: ByHash, *, cell: int = CELL, tables: int = 1) -> bytes:
             "key=None is a hash that anyone can make, who then finds out in which "
             "bucket each person is; the sites need a key."
         )
-    header = {
-        "columns": list(who.columns),
-        "key": who.key.trace,
-        "cell": int(cell),
-        "tables": int(tables),
-    }
-    return bytes(Message(SHARED, header))
+    told = {"columns": list(who.columns), "key": who.key.trace}
+    sizes = {"cell": int(cell), "tables": int(tables)}
+    return bytes(Message(SHARED, {**told, **sizes}))
 
 
 def shared_of(replies: Sequence[bytes], level: float = 0.95) -> SharedPatients:
@@ -348,26 +341,17 @@ def shared_of(replies: Sequence[bytes], level: float = 0.95) -> SharedPatients:
         {"site": a, "other": b, **estimate_shared(found[a], found[b], level)}
         for a, b in itertools.combinations(sorted(found), 2)
     ]
-    sites = pd.DataFrame(
-        [
-            {
-                "site": site,
-                "patients": int(own[0].sum()),
-                "buckets": own.shape[1],
-                "membership": float(ndtr(math.sqrt(own.size / own[0].sum() / 2))),
-            }
-            for site, own in sorted(found.items())
-        ]
-    ).set_index("site")
-    table = Table(
-        pd.DataFrame(rows),
-        "Patients shared by two sites",
-        ["site", "other", "shared", "buckets"],
-        limits={"shared": ("lower", "upper")},
-        level=level,
-        digits=0,
-    )
-    return SharedPatients(table, Table(sites, "Patients of each site"), level)
+    own = {site: found[site] for site in sorted(found)}
+    patients = np.array([int(counts[0].sum()) for counts in own.values()])
+    size = np.array([counts.size for counts in own.values()])
+    sites = {"patients": patients, "buckets": [c.shape[1] for c in own.values()]}
+    sites["membership"] = ndtr(np.sqrt(size / patients / 2))
+    each = pd.DataFrame(sites, pd.Index(own, name="site"))
+    shown = ["site", "other", "shared", "buckets"]
+    how: dict[str, Any] = {"limits": {"shared": ("lower", "upper")}, "digits": 0}
+    caption = "Patients shared by two sites"
+    table = Table(pd.DataFrame(rows), caption, shown, level=level, **how)
+    return SharedPatients(table, Table(each, "Patients of each site"), level)
 
 
 def estimate_shared(one: Counts, other: Counts, level: float) -> dict[str, float]:
@@ -378,10 +362,9 @@ def estimate_shared(one: Counts, other: Counts, level: float) -> dict[str, float
     one, other : numpy.ndarray of int, shape (tables, buckets)
     level : float
     """
-    while one.shape[1] > other.shape[1]:
-        one = halved(one)
-    while other.shape[1] > one.shape[1]:
-        other = halved(other)
+    while one.shape[1] != other.shape[1]:
+        few, many = sorted((one, other), key=lambda counts: counts.shape[1])
+        one, other = few, halved(many)
     n, n_other = int(one[0].sum()), int(other[0].sum())
     about, about_other = (c - c.mean(axis=1, keepdims=True) for c in (one, other))
     squares = float((about**2).sum() * (about_other**2).sum())

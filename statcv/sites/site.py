@@ -98,12 +98,12 @@ class Site(Printed):
         except DroppedOutError:  # nothing was answered, and the step can be repeated
             raise
         except (SiteError, MessageError, ModelError) as error:
-            sent = bytes(self._refusal(str(error)))
+            sent = bytes(refusal(self.name, str(error), **self._place))
         except Exception as error:  # whose text may hold values
             if os.environ.get("STATCV_TRACEBACK"):
                 raise
-            kind = type(error).__name__
-            sent = bytes(self._refusal(f"a step failed ({kind})."))
+            why = f"a step failed ({type(error).__name__})."
+            sent = bytes(refusal(self.name, why, **self._place))
         self.entries.append(Entry.after(self.entries, message, sent))
         return sent
 
@@ -118,8 +118,7 @@ class Site(Printed):
             )
         if message.kind == Phase.JOIN:
             return self._join()
-        if self._records is None:
-            raise SiteError("the first message must ask to join.")
+        records = self._used
         if header.get("round") != self.progress.round + 1:
             raise SiteError(
                 f"a message of round {header.get('round')} came in round "
@@ -131,7 +130,7 @@ class Site(Printed):
         own = hashlib.sha256(self._answered).hexdigest()
         if not isinstance(answers, dict) or answers.get(self.name) != own:
             raise SiteError("the sums do not include what this site sent last.")
-        self._check_roster(header.get("sites"), answers)
+        self._check_roster(header.get("sites"), answers, records)
         check_others(message, Message.of(self._answered))
         ahead = deepcopy(self.progress)
         ahead.advance(message)
@@ -141,7 +140,7 @@ class Site(Printed):
                 f"{ahead.phase!r} next."
             )
         if message.kind == Phase.GROW:
-            return self._grow(ahead, sorted(header["sites"]))
+            return self._grow(ahead, records, sorted(header["sites"]))
         if self.progress.phase == Phase.GROW:
             own_trees = self.progress.forests
             if own_trees is None or header.get("trees") != own_trees.digest:
@@ -149,7 +148,7 @@ class Site(Printed):
                     "the trees that are published are not those of this site."
                 )
         self.progress = ahead
-        return self._reply(message.kind, self._sums(message.kind))
+        return self._reply(message.kind, self._sums(message.kind, records))
 
     def _join(self) -> Message:
         if self.plan.sites and self.name not in self.plan.sites:
@@ -160,17 +159,24 @@ class Site(Printed):
         self.ledger.enter(self.plan, records)
         self._records = records
         sums = {"by_class": records.by_class, "trained": records.training.sum(axis=1)}
-        header = {"checksum": records.checksum, "rows": records.n}
-        if self.plan.grown:
-            header["xgboost"] = version_of_xgboost()
-        return self._reply(Phase.JOIN, sums, header)
+        told = {"xgboost": version_of_xgboost()} if self.plan.grown else {}
+        known = {"checksum": records.checksum, "rows": records.n}
+        return self._reply(Phase.JOIN, sums, **told, **known)
 
-    def _check_roster(self, roster: Any, answers: dict[str, Any]) -> None:
+    @property
+    def _used(self) -> SiteRecords:
+        """The records, which are read when the site joins."""
+        if self._records is None:
+            raise SiteError("the first message must ask to join.")
+        return self._records
+
+    def _check_roster(
+        self, roster: Any, answers: dict[str, Any], records: SiteRecords
+    ) -> None:
         """Check who takes part, which may not change."""
         if not isinstance(roster, dict) or len(roster) < MINIMUM_SITES:
             raise SiteError(too_few(len(roster) if isinstance(roster, dict) else 0))
-        assert self._records is not None
-        if roster.get(self.name) != self._records.checksum:
+        if roster.get(self.name) != records.checksum:
             raise SiteError("the run was begun with other data of this site.")
         if set(answers) != set(roster):
             raise SiteError("the sums are not those of all sites that take part.")
@@ -216,10 +222,9 @@ class Site(Printed):
 
     # ---- answers ----
 
-    def _sums(self, phase: str) -> Arrays:
+    def _sums(self, phase: str, records: SiteRecords) -> Arrays:
         """Return the sums over the records of the site that a phase asks for."""
-        records, progress = self._records, self.progress
-        assert records is not None
+        progress = self.progress
         if phase == Phase.FIT:
             fits = progress.fits
             return {**fits.sums(records), "held": held_moments(records, fits)}
@@ -234,13 +239,12 @@ class Site(Printed):
             return variation_sums(records, Published(progress), progress.targets)
         return {}
 
-    def _grow(self, ahead: Progress, sites: list[str]) -> Message:
+    def _grow(self, ahead: Progress, records: SiteRecords, sites: list[str]) -> Message:
         """Grow the trees, and answer with those of all records."""
-        assert self._records is not None
         if self.grow is None:
             raise SiteError(NO_SERVER)
         try:
-            raw = self.grow(Job(self._records, tuple(sites)))
+            raw = self.grow(Job(records, tuple(sites)))
         except DroppedOutError:
             raise
         # the site corrects the cause, and then repeats the step
@@ -256,26 +260,17 @@ class Site(Printed):
         grown = Forests(self.plan, tuple(map(bytes, raw)))
         ahead.forests = grown
         self.progress = ahead
-        sums: Arrays = {
-            "held": held_moments(self._records, grown),
-            "trees": np.frombuffer(grown.raw[-1], dtype=np.uint8),
-        }
-        return self._reply(Phase.GROW, sums, {"trees": grown.digest})
+        last = np.frombuffer(grown.raw[-1], dtype=np.uint8)
+        sums: Arrays = {"held": held_moments(records, grown), "trees": last}
+        return self._reply(Phase.GROW, sums, trees=grown.digest)
 
-    def _reply(
-        self, kind: str, sums: Arrays, header: dict[str, Any] | None = None
-    ) -> Message:
-        told = {
-            "site": self.name,
-            "plan": self.plan.fingerprint,
-            "round": self.progress.round,
-            **(header or {}),
-        }
-        return Message(kind, told, sums)
+    def _reply(self, kind: str, sums: Arrays, **header: Any) -> Message:
+        return Message(kind, {"site": self.name, **self._place, **header}, sums)
 
-    def _refusal(self, why: str) -> Message:
-        header = {"plan": self.plan.fingerprint, "round": self.progress.round}
-        return refusal(self.name, why, **header)
+    @property
+    def _place(self) -> dict[str, Any]:
+        """Which plan and round an answer belongs to."""
+        return {"plan": self.plan.fingerprint, "round": self.progress.round}
 
 
 def check_others(total: Message, own: Message) -> None:

@@ -142,13 +142,15 @@ def read_records(plan: SitesPlan, data: Any, site: str) -> SiteRecords:
     frame = as_frame(data)
     used = columns_of(plan.formula)
     check_present(frame, columns_read(plan), site)
-    coded = pd.DataFrame({name: frame[name] for name in used})
-    for name, levels in plan.levels.items():
-        if name in coded:
-            coded[name] = _as_levels(coded[name], name, levels, site)
+    coded = _coded(plan, frame, used, site)
     for name in used:
-        if name not in plan.levels:
-            _check_number(coded[name], name, site)
+        numeric = pd.api.types.is_numeric_dtype(coded[name].dtype)
+        if name not in plan.levels and not numeric:
+            raise SiteError(
+                f"site {site}: column {name!r} is of type {coded[name].dtype}, and the "
+                "plan reads numbers; recode the column, or agree on its levels. cv() "
+                "on the data of this site alone shows which values are not numbers."
+            )
     X, y, kept = _design(plan, coded, site)
     if len(kept) < len(frame):
         warn(
@@ -159,6 +161,10 @@ def read_records(plan: SitesPlan, data: Any, site: str) -> SiteRecords:
     rows = frame.iloc[kept].reset_index(drop=True)
     fold, strata = folds_of_records(plan, rows, y, site)
     unit = np.arange(len(y)) if strata is None else strata.codes
+    stratifier, digest = plan.stratifier, None
+    if isinstance(stratifier, ByHash):
+        identifiers = rows[list(stratifier.columns)]
+        digest = keyed_digest(identifiers, stratifier.key.reveal())
     return SiteRecords(
         plan=plan,
         site=site,
@@ -166,7 +172,7 @@ def read_records(plan: SitesPlan, data: Any, site: str) -> SiteRecords:
         y=y,
         fold=fold,
         unit=np.unique(unit, return_inverse=True)[1].astype(np.intp),
-        digest=identifiers_of(plan, rows),
+        digest=digest,
         frame=coded.iloc[kept].reset_index(drop=True),
         labels=frame.index[kept],
         checksum=_digest(plan, coded, site, "checksum").hex()[:32],
@@ -206,12 +212,13 @@ def site_folds(plan: SitesPlan, data: Any, site: str) -> FoldPlan:
     """
     check_types(site_folds, locals())
     records = read_records(plan, data, site)
-    held = {"fold": records.fold + 1, "position": np.arange(records.n)}
-    fold, position = np.nonzero(records.dropped)
-    dropped = {"fold": fold + 1, "position": position}
-    roles = {"held out": held, "dropped": dropped}
-    table = pd.concat([pd.DataFrame(one).assign(role=r) for r, one in roles.items()])
-    table = table.sort_values("fold", kind="stable", ignore_index=True)
+    held = records.fold, np.arange(records.n)
+    roles = {"held out": held, "dropped": np.nonzero(records.dropped)}
+    parts = (
+        pd.DataFrame({"fold": fold + 1, "position": position, "role": role})
+        for role, (fold, position) in roles.items()
+    )
+    table = pd.concat(parts).sort_values("fold", kind="stable", ignore_index=True)
     row = records.labels[table["position"]]
     table = table.assign(repeat=1, row=row, scheme="kfold")
     return FoldPlan.from_frame(table, n=records.n)
@@ -222,13 +229,9 @@ def new_matrix(plan: SitesPlan, data: Any) -> tuple[Floats, pd.Index[Any]]:
 
     Rows with a missing value are NaN.
     """
-    frame = as_frame(data)
-    names = columns_of(plan.formula)
-    check_present(frame, names[1:], "here")
-    coded = pd.DataFrame({name: frame[name] for name in names[1:]})
-    for name in names[1:]:
-        if name in plan.levels:
-            coded[name] = _as_levels(coded[name], name, plan.levels[name], "here")
+    frame, names = as_frame(data), columns_of(plan.formula)[1:]
+    check_present(frame, names, "here")
+    coded = _coded(plan, frame, names, "here")
     outcome = plan.levels.get(plan.outcome, (0.0,))[0]
     rows, _, kept = _design(plan, coded.assign(**{plan.outcome: outcome}), "here")
     X = np.full((len(coded), plan.n_columns), np.nan)
@@ -260,8 +263,7 @@ def _design(
         )
     own = design.kept >= len(first)
     X = np.ascontiguousarray(design.matrix[own], dtype=np.float64)
-    y = np.asarray(design.y[own], dtype=np.float64)
-    return X, y, design.kept[own] - len(first)
+    return X, np.asarray(design.y[own], dtype=np.float64), design.kept[own] - len(first)
 
 
 # ---- columns ----
@@ -303,32 +305,27 @@ def quietly(make: Callable[[], Made], site: str, what: str) -> Made:
         ) from None
 
 
-def _as_levels(
-    column: pd.Series[Any], name: str, levels: tuple[Any, ...], site: str
-) -> pd.Series[Any]:
-    """Return a column with the agreed levels as categories."""
-    known = column.isin(list(levels))
-    other = ~known & ~is_missing(column)
-    if other.any():
-        shown = [*map(repr, levels[:MAX_LEVELS_SHOWN])]
-        listed = ", ".join(shown + ["…"] * (len(levels) > MAX_LEVELS_SHOWN))
-        raise SiteError(
-            f"site {site}: {plural(int(other.sum()), 'row')} of column {name!r} "
-            f"{'has' if other.sum() == 1 else 'have'} a level that the plan does not "
-            f"list; it lists {listed}. Recode the column, agree on others by "
-            f"levels={{{name!r}: […]}}, or, if it is a continuous outcome, agree on "
-            "model='linear'."
-        )
-    return pd.Series(pd.Categorical(column, categories=list(levels)), column.index)
-
-
-def _check_number(column: pd.Series[Any], name: str, site: str) -> None:
-    if not pd.api.types.is_numeric_dtype(column.dtype):
-        raise SiteError(
-            f"site {site}: column {name!r} is of type {column.dtype}, and the plan "
-            "reads numbers; recode the column, or agree on its levels. cv() on the "
-            "data of this site alone shows which values are not numbers."
-        )
+def _coded(
+    plan: SitesPlan, frame: pd.DataFrame, names: Iterable[str], site: str
+) -> pd.DataFrame:
+    """Return columns of a site, those with agreed levels with these as categories."""
+    coded = frame[[*names]].copy()
+    for name, levels in plan.levels.items():
+        if name not in coded:
+            continue
+        column = coded[name]
+        if other := int((~column.isin(list(levels)) & ~is_missing(column)).sum()):
+            shown = [*map(repr, levels[:MAX_LEVELS_SHOWN])]
+            listed = ", ".join(shown + ["…"] * (len(levels) > MAX_LEVELS_SHOWN))
+            raise SiteError(
+                f"site {site}: {plural(other, 'row')} of column {name!r} "
+                f"{'has' if other == 1 else 'have'} a level that the plan does not "
+                f"list; it lists {listed}. Recode the column, agree on others by "
+                f"levels={{{name!r}: […]}}, or, if it is a continuous outcome, agree "
+                "on model='linear'."
+            )
+        coded[name] = pd.Categorical(column, categories=list(levels))
+    return coded
 
 
 # ---- who is held out, and who is dropped for balance ----
@@ -346,50 +343,29 @@ def folds_of_records(
         )
     stratifier = plan.stratifier
     if stratifier is None:
-        random, kind = "kfold", "continuous"
-        if plan.binary:
-            random, kind = "stratified_kfold", "binary"
-        made = make_plan(random, y, kind, k=plan.k, seed=site_seed(plan, site))
+        classes = ("stratified_kfold", y, "binary")
+        given = classes if plan.binary else ("kfold", y, "continuous")
+        made = make_plan(*given, k=plan.k, seed=site_seed(plan, site))
     else:
-        check_key(plan, site)
+        if isinstance(stratifier, ByHash):
+            key, no_key = stratifier.key, "there is no key in the environment variable"
+            trace = quietly(lambda: key.trace, site, f"{no_key} STATCV_KEY")
+            if trace != plan.key_name:
+                raise SiteError(
+                    f"site {site}: the key is not the one of the plan, whose name is "
+                    f"{plan.key_name}; set STATCV_KEY to the key that the sites agreed "
+                    "on."
+                )
         what = f"{plural(plan.k, 'fold')} cannot be made of {plan.stratify['sentence']}"
         make = partial(make_plan, "kfold", y, "continuous", k=plan.k, seed=plan.seed)
         made = quietly(partial(make, stratify=stratifier, data=frame), site, what)
-    fold = np.empty(len(frame), dtype=np.intp)
-    for number in range(plan.k):
-        fold[made.test(number)] = number
-    return fold, made.strata
-
-
-def check_key(plan: SitesPlan, site: str) -> None:
-    """Check that the key of a site is that of the plan, if its folds need one."""
-    stratifier = plan.stratifier
-    if not isinstance(stratifier, ByHash):
-        return
-    trace = quietly(
-        lambda: stratifier.key.trace,
-        site,
-        "there is no key in the environment variable STATCV_KEY",
-    )
-    if trace != plan.key_name:
-        raise SiteError(
-            f"site {site}: the key is not the one of the plan, whose name is "
-            f"{plan.key_name}; set STATCV_KEY to the key that the sites agreed on."
-        )
+    return made.held_out[0].astype(np.intp), made.strata
 
 
 def site_seed(plan: SitesPlan, site: str, purpose: str = "folds") -> int:
     """Return a seed that differs between sites and purposes."""
     text = f"{plan.seed} {purpose} {site}".encode()
     return int.from_bytes(hashlib.sha256(text).digest()[:8], "big")
-
-
-def identifiers_of(plan: SitesPlan, frame: pd.DataFrame) -> NDArray[np.uint64] | None:
-    """Return the keyed digest of each identifier; None if folds are not by hash."""
-    stratifier = plan.stratifier
-    if not isinstance(stratifier, ByHash):
-        return None
-    return keyed_digest(frame[list(stratifier.columns)], stratifier.key.reveal())
 
 
 def test_vectors() -> pd.DataFrame:
@@ -413,10 +389,8 @@ def test_vectors() -> pd.DataFrame:
     """
     rows = [(key.hex(), repr(value), *others) for key, value, *others in TEST_VECTORS]
     table = pd.DataFrame(rows, columns=["key", "value", "written", "hmac", "fold"])
-    caption = (
-        "Values with their written form and fold, which any software must reproduce"
-    )
-    return Table(table, caption, ["value", "written", "fold"])
+    what = "Values with their written form and fold, which any software must reproduce"
+    return Table(table, what, ["value", "written", "fold"])
 
 
 # ---- the snapshot ----

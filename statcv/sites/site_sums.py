@@ -17,7 +17,7 @@ from scipy.special import expit, logit
 
 from statcv.errors import ModelError
 from statcv.metrics import midrank
-from statcv.numeric.arrays import Bools, Floats
+from statcv.numeric.arrays import Floats
 from statcv.sites.cells import Arrays, Cells, packed
 from statcv.sites.plan import SitesPlan
 from statcv.sites.site_records import SiteRecords
@@ -94,9 +94,7 @@ class SummedFits:
         dependent; Firth's gradient depends on it too.
         """
         upper = np.triu_indices(self.plan.n_columns)
-        names = ["likelihood", "gradient", "information"]
-        names += ["firth"] if self.plan.model["firth"] else []
-        made: dict[str, list[Any]] = {name: [] for name in names}
+        made: list[list[Any]] = []
         for fit in np.flatnonzero(self.open):
             trained = records.training[fit] > 0
             X, y = records.X[trained], records.y[trained]
@@ -108,23 +106,19 @@ class SummedFits:
             else:
                 mean, weight = eta, np.ones(len(y))
                 value = -float(((y - mean) ** 2).sum()) / 2
-            made["likelihood"].append(value)
-            made["gradient"].append(X.T @ (y - mean))
-            made["information"].append(((X * weight[:, None]).T @ X)[upper])
-            if "firth" in made:
-                made["firth"].append(self._firth(int(fit), X, mean, weight))
-        sums = {name: np.array(values) for name, values in made.items()}
+            information = ((X * weight[:, None]).T @ X)[upper]
+            made.append([value, X.T @ (y - mean), information])
+            if self.plan.model["firth"]:  # its gradient, with the last information
+                leverage = np.zeros(len(y))
+                if self._steps:
+                    inverse = np.linalg.inv(self.information[fit])
+                    leverage = weight * np.einsum("ij,jk,ik->i", X, inverse, X)
+                made[-1].append(X.T @ (leverage * (0.5 - mean)))
+        names = ("likelihood", "gradient", "information", "firth")
+        sums = dict(zip(names, map(np.array, zip(*made, strict=True)), strict=False))
         if self._least > MIN_EIGENVALUE_FOR_SINGLE and "firth" not in sums:
             sums["information"] = sums["information"].astype("<f4")
         return sums
-
-    def _firth(self, fit: int, X: Floats, mean: Floats, weight: Floats) -> Floats:
-        """Return the gradient of Firth's penalty, with the last information."""
-        if not self._steps:
-            return np.zeros(X.shape[1])
-        inverse = np.linalg.inv(self.information[fit])
-        leverage = weight * np.einsum("ij,jk,ik->i", X, inverse, X)
-        return np.asarray(X.T @ (leverage * (0.5 - mean)))
 
     def advance(self, totals: Mapping[str, Floats], records: Floats) -> None:
         """Make a Newton step from the sums over all sites.
@@ -213,8 +207,10 @@ def score_sums(records: SiteRecords, progress: Progress) -> Arrays:
     """Return what a site says of its held-out predictions, once the fits have ended."""
     plan, fits = records.plan, progress.predictor
     made: Arrays = {"losses": losses(records, fits)}
-    if not plan.grown:
-        made["moments"] = training_moments(records, progress.fits)
+    if not plan.grown:  # sums of columns, and of their products with the predictor
+        trained = records.training[: plan.k]
+        eta = trained * (progress.fits.beta[: plan.k] @ records.X.T)
+        made["moments"] = np.stack([trained @ records.X, eta @ records.X], axis=1)
     if plan.binary:
         made |= count_scores(records, fits, progress.edges)
         made["recalibration"] = progress.recalibrated.sums(records, fits)
@@ -251,14 +247,6 @@ def losses(records: SiteRecords, fits: Predictor) -> Floats:
     return np.column_stack([np.bincount(records.fold, one, plan.k) for one in each])
 
 
-def training_moments(records: SiteRecords, fits: SummedFits) -> Floats:
-    """Return sums of columns, and of their products with the predictor, (k, 2, q)."""
-    k = records.plan.k
-    trained = records.training[:k]
-    eta = fits.beta[:k] @ records.X.T
-    return np.stack([trained @ records.X, (trained * eta) @ records.X], axis=1)
-
-
 # ---- counts of the linear predictor ----
 
 
@@ -272,18 +260,11 @@ def count_scores(records: SiteRecords, fits: Predictor, edges: Floats) -> Arrays
     place = np.searchsorted(edges, fits.held_out(records), side="right")
     group = plan.k * records.code + records.fold
     number = np.bincount(group * bins + place, minlength=2 * plan.k * bins)
-    wanted = is_decision(edges, plan)
+    at = [np.abs(edges - logit(share)).argmin() for share in plan.decisions]
+    wanted = np.isin(np.arange(len(edges)), at)  # where decisions are made
     return packed(
         [Cells.of(one, plan.cell, wanted) for one in number.reshape(-1, bins)]
     )
-
-
-def is_decision(edges: Floats, plan: SitesPlan) -> Bools:
-    """Return which edges are probabilities at which decisions are made."""
-    found = np.zeros(len(edges), dtype=bool)
-    for share in plan.decisions:
-        found[np.argmin(np.abs(edges - logit(share)))] = True
-    return found
 
 
 # ---- ranks within folds ----

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -26,10 +27,8 @@ def heading_of(result: SitesResult) -> list[str]:
         return [f"Sums of {sites}, made by a query; {folds}"]
     plan = result.plan
     label = f"{plan.learner.label[0].upper()}{plan.learner.label[1:]}"
-    return [
-        f"Cross-validation of {sites}: {_folds_in_words(plan)}",
-        f"{label}: {plan.formula}",
-    ]
+    first = f"Cross-validation of {sites}: {_folds_in_words(plan)}"
+    return [first, f"{label}: {plan.formula}"]
 
 
 def _folds_in_words(plan: SitesPlan) -> str:
@@ -57,22 +56,22 @@ def summary_of(result: SitesResult, level: float) -> Summary:
         method = f"Interval of {headline.label}: {headline.method}; {headline.assumes}."
         facts, notes = _of_run(result, level)
         notes.insert(0, method)
+    shown = {"Metrics": shown_frame(metrics).drop(columns="how")}
+    shown[f"{headline.label} by site"] = sites
     return Summary(
         title=title,
         headline=str(headline),
         facts=tuple(facts),
         tables=tables,
-        shown={
-            "Metrics": shown_frame(metrics).drop(columns="how"),
-            f"{headline.label} by site": sites,
-        },
+        shown=shown,
         notes=tuple(notes),
     )
 
 
-def _of_query(
-    source: QueriedSums, assumes: str
-) -> tuple[list[tuple[str, str]], list[str]]:
+FactsAndNotes = tuple[list[tuple[str, str]], list[str]]
+
+
+def _of_query(source: QueriedSums, assumes: str) -> FactsAndNotes:
     """Return facts and notes of sums that were made by a query."""
     sums = source.sums
     facts = [
@@ -84,7 +83,7 @@ def _of_query(
         f"Intervals: DeLong's for auROC, of records for means; each {assumes}.",
         f"auROC is computed from counts in at most {_order_in_words(sums)}",
     ]
-    if lost := sum(1 for number in source.left_out.values() if number != 0):
+    if lost := sum(number != 0 for number in source.left_out.values()):
         notes.append(
             f"{plural(lost, 'site')} omitted rows in which something is missing, "
             "or is not an outcome or a probability."
@@ -92,9 +91,7 @@ def _of_query(
     return facts, notes
 
 
-def _of_run(
-    result: SitesResult, level: float
-) -> tuple[list[tuple[str, str]], list[str]]:
+def _of_run(result: SitesResult, level: float) -> FactsAndNotes:
     """Return facts and notes of a run."""
     run, plan = result.run, result.plan
     found = result.heterogeneity(level=level)
@@ -159,12 +156,9 @@ def write_report_of(
     if not plan.grown:
         tables.append(value_table(res.model, "Fit of all records"))
     tables.append(value_table(sheet.set_index("array"), "What leaves each site"))
-    forest = report.Picture(
-        "sites",
-        "Estimates by site",
-        "Headline metric of each site, and of all sites, with intervals.",
-        lambda ax: result.plot(ax, level),
-    )
+    about = "Headline metric of each site, and of all sites, with intervals."
+    drawn = partial(result.plot, level=level)
+    forest = report.Picture("sites", "Estimates by site", about, drawn)
     made = report.general_report(summary, tables, [forest])
     return report.write_report(made, path)
 

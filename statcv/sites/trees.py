@@ -82,9 +82,8 @@ class Trees(Constructed):
 
     def __post_init__(self) -> None:
         check_types(Trees, vars(self))
-        check_whole(self.rounds, "rounds", least=1)
-        check_whole(self.depth, "depth", least=1)
-        check_whole(self.leaf, "leaf", least=1)
+        for name in ("rounds", "depth", "leaf"):
+            check_whole(getattr(self, name), name, least=1)
         if not 0 < self.learning_rate <= 1:
             raise ModelError(
                 f"learning_rate={self.learning_rate} is out of range: above 0, at most "
@@ -142,17 +141,9 @@ class Trees(Constructed):
             )
         if not cuts:
             raise ModelError("trees need at least one predictor.")
-        return {
-            "kind": TREES,
-            "C": None,
-            "firth": False,
-            "cuts": cuts,
-            "rounds": int(self.rounds),
-            "depth": int(self.depth),
-            "learning_rate": float(self.learning_rate),
-            "leaf": int(self.leaf),
-            "ridge": float(self.ridge),
-        }
+        sizes = {name: int(getattr(self, name)) for name in ("rounds", "depth", "leaf")}
+        rates = {n: float(getattr(self, n)) for n in ("learning_rate", "ridge")}
+        return {"kind": TREES, "C": None, "firth": False, "cuts": cuts} | sizes | rates
 
 
 def bytes_of(rounds: int, depth: int) -> int:
@@ -214,11 +205,8 @@ def bins_of(plan: SitesPlan, X: Floats) -> Bins:
     X : numpy.ndarray, shape (n, q)
         A design matrix without missing values.
     """
-    columns = [
-        np.searchsorted(cuts, X[:, place], side="right")
-        for place, cuts in cuts_of(plan)
-    ]
-    return np.column_stack(columns).astype(np.uint8)
+    places = [np.searchsorted(cut, X[:, j], side="right") for j, cut in cuts_of(plan)]
+    return np.column_stack(places).astype(np.uint8)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -282,21 +270,15 @@ class Forests(Printed):
     @property
     def digest(self) -> str:
         """64 hex digits that are equal where all trees are."""
-        whole = hashlib.sha256()
-        for one in self.raw:
-            whole.update(hashlib.sha256(one).digest())
-        return whole.hexdigest()
+        each = b"".join(hashlib.sha256(one).digest() for one in self.raw)
+        return hashlib.sha256(each).hexdigest()
 
     @cached_property
     def _boosters(self) -> list[Any]:
         import xgboost
 
-        made = []
-        for one in self.raw:
-            booster = xgboost.Booster({"nthread": 1})
-            booster.load_model(bytearray(one))
-            made.append(booster)
-        return made
+        one_thread = {"nthread": 1}
+        return [xgboost.Booster(one_thread, model_file=bytearray(r)) for r in self.raw]
 
     def held_out(self, records: SiteRecords) -> Floats:
         """Return the log odds of each record from the trees that it did not train."""

@@ -305,10 +305,7 @@ class TestDownload:
         name = parts[part].name
         assert data.shape == shape
         assert (tmp_path / name).read_bytes() == Path(PREPARED, name).read_bytes()
-        assert {path.name for path in tmp_path.iterdir()} == {
-            name,
-            parts[part].source.name,
-        }
+        assert {path.name for path in tmp_path.iterdir()} == {name, parts[part].source}
         monkeypatch.setenv("STATCV_DATA", PREPARED)
         pd.testing.assert_frame_equal(data, fetch(part))
 
@@ -451,10 +448,10 @@ class TestArguments:
 
 def test_sources_are_pinned() -> None:
     files = [*published.CFS.values(), *published.PTB.values()]
-    for source in {file.source for file in files}:
-        assert len(source.commit) == 40
-        assert source.url() == (
-            f"https://raw.githubusercontent.com/{source.repository}/"
-            f"{source.commit}/{source.path}"
+    for file in files:
+        assert len(file.commit) == 40
+        assert file.url() == (
+            f"https://raw.githubusercontent.com/{file.repository}/"
+            f"{file.commit}/{file.path}"
         )
-        assert source.url("http://host/dir/") == f"http://host/dir/{source.name}"
+        assert file.url("http://host/dir/") == f"http://host/dir/{file.source}"

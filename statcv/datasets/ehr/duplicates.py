@@ -59,11 +59,9 @@ def with_duplicates(
             rates = np.repeat(np.log(weights), others)
         times = np.log(rng.standard_exponential(n * others)) - rates
         pairs = np.argsort(times, kind="stable")[:n_duplicates]
-    copied = pairs // max(others, 1)
-    steps = pairs % max(others, 1) + 1
-    person = np.concatenate([np.arange(n), copied])
-    site = np.concatenate([home, (home[copied] + steps) % n_sites])
-    return person, site
+    copied, steps = np.divmod(pairs, max(others, 1))
+    site = np.concatenate([home, (home[copied] + steps + 1) % n_sites])
+    return np.concatenate([np.arange(n), copied]), site
 
 
 def held_alone(
@@ -79,8 +77,7 @@ def held_alone(
         _check_room(weights, n_duplicates, n_duplicates)
         share = weights / weights.max() if n_duplicates else np.ones(n)
         copied = rng.choice(n, size=n_duplicates, p=share / share.sum())
-    person = np.concatenate([np.arange(n), copied])
-    return person, np.arange(n + n_duplicates)
+    return np.concatenate([np.arange(n), copied]), np.arange(n + n_duplicates)
 
 
 def weights_of(duplicated: Duplicated | None, people: pd.DataFrame) -> Floats | None:
@@ -96,10 +93,9 @@ def weights_of(duplicated: Duplicated | None, people: pd.DataFrame) -> Floats | 
     if duplicated is None:
         return None
     if isinstance(duplicated, str):
+        scope: dict[str, Any] = {"local_dict": {}, "global_dict": {}}
         try:
-            found = people.eval(
-                duplicated, engine="python", local_dict={}, global_dict={}
-            )
+            found = people.eval(duplicated, engine="python", **scope)
         except Exception as error:  # whatever pandas makes of a text
             raise ArgumentError(
                 f"duplicated={duplicated!r} cannot be worked out from the columns x1 "
@@ -126,8 +122,7 @@ def weights_of(duplicated: Duplicated | None, people: pd.DataFrame) -> Floats | 
             f"duplicated gives values of shape {weights.shape}, not a weight for each "
             f"of {len(people)} people"
         )
-    wrong = int((~(np.isfinite(weights) & (weights >= 0))).sum())
-    if wrong:
+    if wrong := int((~(np.isfinite(weights) & (weights >= 0))).sum()):
         raise ArgumentError(
             f"duplicated gives {wrong} of {len(people)} people a weight that is "
             "negative, missing or infinite"
@@ -148,7 +143,6 @@ def _check_room(weights: Floats, n_duplicates: int, others: int) -> None:
 
 
 FIRST_BIRTH, LAST_BIRTH = date(1930, 1, 1), date(2005, 12, 31)
-DIGITS = "0123456789"
 
 
 @dataclass(frozen=True, repr=False)
@@ -222,15 +216,15 @@ def with_inexact_duplicates(
     x[rows] += added
     x[rows] = np.where(lost, np.nan, x[rows])
     records[list(COVARIATES)] = x
-    numbers = records["patient_id"].to_numpy(dtype=object, copy=True)
-    births = records["birth_date"].to_numpy(dtype="datetime64[D]", copy=True)
+    numbers, births = records["patient_id"].tolist(), records["birth_date"].tolist()
     for row in mistaken:
         numbers[row] = mistyped(numbers[row], rng)
-        day = births[row].item()
+        day = births[row].date()
         births[row] = mistyped_date(day, rng, FIRST_BIRTH, LAST_BIRTH)
-    records["patient_id"] = numbers
-    records["birth_date"] = births.astype("datetime64[ns]")
-    return records.astype({"patient_id": str})
+    days = np.array(births, dtype="datetime64[ns]")
+    return records.assign(patient_id=numbers, birth_date=days).astype(
+        {"patient_id": str}
+    )
 
 
 def mistyped(text: str, rng: np.random.Generator) -> str:
@@ -299,4 +293,4 @@ def _with_an_error(text: str, rng: np.random.Generator) -> str:
     if rng.integers(2) == 0:
         before, pair, after = text[:place], text[place : place + 2], text[place + 2 :]
         return before + pair[::-1] + after if pair.isdigit() else text
-    return text[:place] + DIGITS[rng.integers(10)] + text[place + 1 :]
+    return f"{text[:place]}{rng.integers(10)}{text[place + 1 :]}"

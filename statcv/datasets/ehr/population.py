@@ -78,25 +78,20 @@ class EhrPopulation(Printed):
     mean: Floats = field(default_factory=lambda: np.zeros(10), repr=False)
 
     def __post_init__(self) -> None:
-        variances = check_numbers(self.eigenvalues, "eigenvalues", (10,))
-        if variances.min() < 0:
-            raise ArgumentError("eigenvalues are variances: none may be negative")
-        effects = check_numbers(self.coefficients, "coefficients", (8,))
-        axes = check_numbers(self.rotation, "the entries of rotation", (9, 9))
-        if not np.allclose(axes @ axes.T, np.eye(9), atol=1e-8):
-            raise ArgumentError(
-                "rotation is not orthogonal: it times its transpose is not 1"
-            )
-        held = {
-            "eigenvalues": variances,
-            "coefficients": effects,
-            "rotation": axes,
-            "mean": check_numbers(self.mean, "the entries of mean", (10,)),
-        }
-        for name, values in held.items():
-            own = values.copy(order="K")
+        shapes = {"eigenvalues": (10,), "coefficients": (8,), "rotation": (9, 9)}
+        for name, shape in {**shapes, "mean": (10,)}.items():
+            what = f"the entries of {name}" if name in ("rotation", "mean") else name
+            own = check_numbers(getattr(self, name), what, shape).copy(order="K")
             own.setflags(write=False)
             object.__setattr__(self, name, own)
+            if name == "eigenvalues" and own.min() < 0:
+                raise ArgumentError("eigenvalues are variances: none may be negative")
+            if name == "rotation" and not np.allclose(
+                own @ own.T, np.eye(9), atol=1e-8
+            ):
+                raise ArgumentError(
+                    "rotation is not orthogonal: it times its transpose is not 1"
+                )
 
     @property
     def covariance(self) -> Floats:
@@ -108,8 +103,7 @@ class EhrPopulation(Printed):
     @property
     def sd(self) -> Floats:
         """The standard deviation of each covariate."""
-        deviation: Floats = np.sqrt(np.diag(self.covariance))
-        return deviation
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
 
     def probability(self, x: ArrayLike) -> Floats:
         """Return the probability that the outcome is 1, given the covariates.
@@ -124,8 +118,7 @@ class EhrPopulation(Printed):
         numpy.ndarray of shape (n,)
         """
         half = log_odds(x, self.coefficients) / 2
-        probability: Floats = 0.5 * (1 + np.tanh(half))  # cannot overflow
-        return probability
+        return np.asarray(0.5 * (1 + np.tanh(half)))  # cannot overflow
 
     def draw(self, n: int, rng: np.random.Generator) -> pd.DataFrame:
         """Draw people, each once.
@@ -150,9 +143,7 @@ class EhrPopulation(Printed):
             )
         x = self.draw_covariates(n, rng)
         y = rng.random(n) < self.probability(x)
-        people = pd.DataFrame(x, columns=list(COVARIATES))
-        people["y"] = y.astype("int64")
-        return people
+        return pd.DataFrame(x, columns=list(COVARIATES)).assign(y=y.astype("int64"))
 
     def draw_covariates(self, n: int, rng: np.random.Generator) -> Floats:
         """Draw covariates alone, an array of shape (n, 10): equation (2)."""
@@ -213,7 +204,7 @@ def population_of(
     rng: np.random.Generator,
 ) -> EhrPopulation:
     """Return the population, with a random rotation unless one is given."""
-    axes = uniform_rotation(rng) if rotation is None else np.asarray(rotation)
+    axes = uniform_rotation(rng) if rotation is None else rotation
     centre = np.zeros(10) if mean is None else mean
     return EhrPopulation(eigenvalues, coefficients, axes, centre)  # type: ignore[arg-type]
 
@@ -280,10 +271,10 @@ def log_odds(x: ArrayLike, coefficients: ArrayLike = COEFFICIENTS) -> Floats:
     if covariates.ndim != 2 or covariates.shape[1] != 10:
         raise ArgumentError(f"x has shape (n, 10), not {covariates.shape}")
     x1, x2, x3, x4, x5, x6, x7, x8, x9, _ = covariates.T
-    linear: Floats = a[0] + a[1] * x1 + a[2] * x2 + a[3] * x3
-    together: Floats = a[4] * x1 * x2 + a[5] * x3 * (x4 > 0)
-    bent: Floats = a[6] * x5**2 * (x6 > 0) + a[7] * x7 * (x8 * x9 > 0)
-    return linear + together + bent
+    linear = a[0] + a[1] * x1 + a[2] * x2 + a[3] * x3
+    together = a[4] * x1 * x2 + a[5] * x3 * (x4 > 0)
+    bent = a[6] * x5**2 * (x6 > 0) + a[7] * x7 * (x8 * x9 > 0)
+    return np.asarray(linear + together + bent)
 
 
 def uniform_rotation(rng: np.random.Generator, size: int = 9) -> Floats:
@@ -293,8 +284,7 @@ def uniform_rotation(rng: np.random.Generator, size: int = 9) -> Floats:
     the diagonal of R is made positive.
     """
     q, r = np.linalg.qr(rng.standard_normal((size, size)))
-    matrix: Floats = q * np.where(np.diag(r) < 0, -1.0, 1.0)
-    return matrix
+    return np.asarray(q * np.where(np.diag(r) < 0, -1.0, 1.0))
 
 
 def stream(seed: int, what: str) -> np.random.Generator:
@@ -398,13 +388,8 @@ def optimal_accuracy(
     """
     check_whole(n, "n", least=2)
     seed = resolve_seed(seed)
-    population = ehr_population(
-        eigenvalues=eigenvalues,
-        coefficients=coefficients,
-        rotation=rotation,
-        mean=mean,
-        seed=seed,
-    )
+    own = np.random.default_rng(seed)
+    population = population_of(eigenvalues, coefficients, rotation, mean, own)
     rng, right, share = stream(seed, "optimum"), [], 0.0
     for start in range(0, n, PEOPLE_AT_ONCE):
         x = population.draw_covariates(min(PEOPLE_AT_ONCE, n - start), rng)
@@ -412,8 +397,5 @@ def optimal_accuracy(
         right.append(np.maximum(p, 1 - p))
         share += p.sum()
     values = np.concatenate(right)
-    return Optimum(
-        accuracy=float(values.mean()),
-        se=float(values.std(ddof=1)) / math.sqrt(n),
-        positives=float(share) / n,
-    )
+    se = float(values.std(ddof=1)) / math.sqrt(n)
+    return Optimum(float(values.mean()), se, float(share) / n)

@@ -6,22 +6,13 @@ import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from statcv.arguments import check_whole, resolve_seed
-from statcv.datasets.ehr import duplicates
-from statcv.datasets.ehr.population import (
-    COEFFICIENTS,
-    COVARIATES,
-    EIGENVALUES,
-    check_amount,
-    population_of,
-    stream,
-)
+from statcv.datasets.ehr import duplicates, population
 from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.numeric.arrays import Floats
 from statcv.tables import Constructed
@@ -32,8 +23,8 @@ def simulate_ehr(
     n_duplicates: int = 2_000,
     n_sites: int | None = 5,
     *,
-    eigenvalues: Sequence[float] | Floats = EIGENVALUES,
-    coefficients: Sequence[float] | Floats = COEFFICIENTS,
+    eigenvalues: Sequence[float] | Floats = population.EIGENVALUES,
+    coefficients: Sequence[float] | Floats = population.COEFFICIENTS,
     rotation: ArrayLike | None = None,
     mean: Sequence[float] | Floats | None = None,
     duplicated: duplicates.Duplicated | None = None,
@@ -113,43 +104,37 @@ def simulate_ehr(
         raise ArgumentTypeError(f"inexact is an Inexact(...), not {inexact!r}")
     seed = resolve_seed(seed)
     rng = np.random.default_rng(seed)
-    population = population_of(eigenvalues, coefficients, rotation, mean, rng)
-    people = population.draw(n, rng)
+    source = population.population_of(eigenvalues, coefficients, rotation, mean, rng)
+    people = source.draw(n, rng)
     weights = duplicates.weights_of(duplicated, people)
 
-    first, last = (
-        np.datetime64(duplicates.FIRST_BIRTH, "D"),
-        np.datetime64(duplicates.LAST_BIRTH, "D"),
-    )
-    birth = first + rng.integers((last - first).astype(int) + 1, size=n)
+    first = np.datetime64(duplicates.FIRST_BIRTH, "D")
+    days = (duplicates.LAST_BIRTH - duplicates.FIRST_BIRTH).days
+    birth = first + rng.integers(days + 1, size=n)
     numbers = rng.permutation(n)
-    draws = rng if weights is None else stream(seed, "duplicated")
+    draws = rng if weights is None else population.stream(seed, "duplicated")
     if n_sites is None:
         person, site = duplicates.held_alone(n, n_duplicates, draws, weights)
     else:
-        home = rng.integers(n_sites, size=n)
         person, site = duplicates.with_duplicates(
-            home, n_duplicates, n_sites, draws, weights
+            rng.integers(n_sites, size=n), n_duplicates, n_sites, draws, weights
         )
     order = rng.permutation(len(person))
     person, site = person[order], site[order]
 
     records = people.iloc[person].reset_index(drop=True)
-    names = site_names(n_sites or len(person))
-    records["site"] = np.array(names, dtype=object)[site]
+    records["site"] = np.array(site_names(n_sites or len(person)), dtype=object)[site]
     records["patient_id"] = [f"P{number:06d}" for number in numbers[person]]
     records["birth_date"] = birth[person].astype("datetime64[ns]")
     records = records.astype({"site": str, "patient_id": str})
     if inexact or pseudonyms:
         records["person"] = records["patient_id"]
     if inexact:
-        draws = stream(seed, "inexact")
-        duplicate = order >= n
         records = duplicates.with_inexact_duplicates(
-            records, duplicate, inexact, population.sd, draws
+            records, order >= n, inexact, source.sd, population.stream(seed, "inexact")
         )
     if pseudonyms:
-        records = pseudonymised(records, site, pseudonyms, population.sd, seed)
+        records = pseudonymised(records, site, pseudonyms, source.sd, seed)
     if secret is not None:
         salt = pseudonyms is not None and bool(pseudonyms.salt)
         records = with_hashes(records, site, secret, salt, seed)
@@ -188,17 +173,15 @@ def _check_size(n: int, n_duplicates: int, n_sites: int | None) -> None:
 
 def _secret(key: bytes | str | None, pseudonyms: Pseudonyms | None) -> bytes | None:
     """Return the bytes of the key, if there is one."""
-    if not isinstance(pseudonyms, (Pseudonyms, type(None))):
+    if not isinstance(pseudonyms, Pseudonyms | None):
         raise ArgumentTypeError(f"pseudonyms is a Pseudonyms(...), not {pseudonyms!r}")
-    if key is None:
-        if pseudonyms is not None and pseudonyms.salt:
-            raise ArgumentError(
-                "salt=True is for hashes, which need a key: give key= as well"
-            )
-        return None
-    if not isinstance(key, (bytes, str)):
+    if key is None and pseudonyms is not None and pseudonyms.salt:
+        raise ArgumentError(
+            "salt=True is for hashes, which need a key: give key= as well"
+        )
+    if not isinstance(key, bytes | str | None):
         raise ArgumentTypeError(f"key must be bytes or text, not {type(key).__name__}.")
-    if not key:
+    if key is not None and not key:
         raise ArgumentError("key is empty; without one nothing is hashed")
     return key.encode() if isinstance(key, str) else key
 
@@ -207,7 +190,6 @@ def _secret(key: bytes | str | None, pseudonyms: Pseudonyms | None) -> bytes | N
 
 
 CENTURY = 36_525  # days
-HASHED = {"id_hash": "patient_id", "dob_hash": "birth_date"}
 _DIGEST = 7  # bytes of a hash, as many as statcv's keyed digest has
 _SALT = 16  # bytes
 
@@ -256,12 +238,12 @@ class Pseudonyms(Constructed):
 
     def __post_init__(self) -> None:
         check_whole(self.date_shift, "date_shift", least=0, most=CENTURY)
-        check_amount(self.noise, "noise")
-        check_amount(self.shift, "shift")
+        population.check_amount(self.noise, "noise")
+        population.check_amount(self.shift, "shift")
         if not isinstance(self.salt, (bool, np.bool_)):
             raise ArgumentTypeError(f"salt is True or False, not {self.salt!r}")
         if self.quantise is not None:
-            check_amount(self.quantise, "quantise")
+            population.check_amount(self.quantise, "quantise")
             if self.quantise == 0:
                 raise ArgumentError("quantise is above 0; None rounds nothing")
 
@@ -288,24 +270,22 @@ def pseudonymised(
         Seed for the changes, with a separate stream for each kind of change.
     """
     records, sites = records.copy(), int(site.max()) + 1
-    x = records[list(COVARIATES)].to_numpy(copy=True)
-    each_site, each_record = (sites, x.shape[1]), x.shape
+    x = records[list(population.COVARIATES)].to_numpy(copy=True)
+    each_site = sites, x.shape[1]
     if pseudonyms.shift:
-        moved = stream(seed, "site shift").uniform(-1, 1, size=each_site)
+        moved = population.stream(seed, "site shift").uniform(-1, 1, size=each_site)
         x += pseudonyms.shift * sd * moved[site]
     if pseudonyms.noise:
-        added = stream(seed, "site noise").standard_normal(each_record)
+        added = population.stream(seed, "site noise").standard_normal(x.shape)
         x += pseudonyms.noise * sd * added
     if pseudonyms.quantise is not None:
         width = np.where(sd > 0, pseudonyms.quantise * sd, 1.0)
-        start = stream(seed, "site grid").random(each_site)[site]
+        start = population.stream(seed, "site grid").random(each_site)[site]
         x = np.where(sd > 0, (np.rint(x / width - start) + start) * width, x)
-    records[list(COVARIATES)] = x
+    records[list(population.COVARIATES)] = x
     most = pseudonyms.date_shift
-    days = stream(seed, "site dates").integers(-most, most + 1, size=sites)
-    births = records["birth_date"].to_numpy(dtype="datetime64[D]")
-    births = births + days[site].astype("timedelta64[D]")
-    records["birth_date"] = births.astype("datetime64[ns]")
+    days = population.stream(seed, "site dates").integers(-most, most + 1, size=sites)
+    records["birth_date"] += pd.to_timedelta(days[site], unit="D")
     return records
 
 
@@ -327,23 +307,18 @@ def with_hashes(
     seed : int
         Seed for those texts.
     """
-    if salt:
-        drawn = stream(seed, "site key").bytes(_SALT * (int(site.max()) + 1))
-        keys = [key + drawn[at : at + _SALT] for at in range(0, len(drawn), _SALT)]
-    else:
-        keys = [key] * (int(site.max()) + 1)
-    hashes = {
-        name: _hashes(records[column], [keys[number] for number in site])
-        for name, column in HASHED.items()
+    length = _SALT * salt  # each site appends its own salt to the key
+    drawn = population.stream(seed, "site key").bytes(length * (int(site.max()) + 1))
+    keys = [key + drawn[length * at : length * (at + 1)] for at in site.tolist()]
+    written = {
+        "id_hash": records["patient_id"],
+        "dob_hash": records["birth_date"].dt.strftime("%Y-%m-%d"),
     }
-    return records.assign(**hashes).astype(dict.fromkeys(HASHED, str))
-
-
-def _hashes(values: pd.Series[Any], keys: list[bytes]) -> list[str]:
-    """Hash identifiers, or days written as 1970-12-31, each with its own key."""
-    is_date = pd.api.types.is_datetime64_dtype(values)
-    texts = (values.dt.strftime("%Y-%m-%d") if is_date else values).tolist()
-    return [
-        hmac.digest(key, text.encode(), "sha256")[:_DIGEST].hex()
-        for key, text in zip(keys, texts, strict=True)
-    ]
+    hashes = {
+        name: [
+            hmac.digest(own, text.encode(), "sha256")[:_DIGEST].hex()
+            for own, text in zip(keys, texts, strict=True)
+        ]
+        for name, texts in written.items()
+    }
+    return records.assign(**hashes).astype(dict.fromkeys(hashes, str))

@@ -8,22 +8,9 @@ import numpy as np
 import pandas as pd
 
 from statcv.errors import ArgumentError, DataError, FrameError
-from statcv.folds.audit.duplicates import (
-    Columns,
-    Tolerance,
-    chosen_columns,
-    equal_records,
-    near_records,
-)
-from statcv.folds.audit.findings import Audit as Audit
-from statcv.folds.audit.findings import Finding
-from statcv.folds.audit.likeness import (
-    columns_over_folds,
-    fold_sizes,
-    held_out_times,
-    is_partition,
-    outcome_over_folds,
-)
+from statcv.folds.audit import likeness
+from statcv.folds.audit.duplicates import Columns, Tolerance, chosen_columns, groups_of
+from statcv.folds.audit.findings import Audit, Finding
 from statcv.folds.audit.seen_in_training import copies, opposite_twins
 from statcv.folds.audit.training import outcome_findings, records_lost
 from statcv.folds.plan import FoldPlan
@@ -119,19 +106,18 @@ def audit_plan(
     if not plan.n_train.any():
         said = f"{plan.n:,} records are predicted by a model fitted to other records."
         return Audit((Finding("external", float(plan.n), said),))
-    found = [held_out_times(plan), *fold_sizes(plan), *records_lost(plan)]
-    alike = is_partition(plan)
+    found = [likeness.held_out_times(plan), *likeness.fold_sizes(plan)]
+    found += records_lost(plan)
+    alike = likeness.is_partition(plan)
     if response is not None and (response.values != response.values[0]).any():
-        counts = None
-        if response.by_class:
-            counts = plan.counts(response.codes, response.classes)
+        by_class, codes, classes = response.by_class, response.codes, response.classes
+        counts = plan.counts(codes, classes) if by_class else None
         found += outcome_findings(plan, response, counts)
         if alike:
-            held = None if counts is None else counts[1]
-            found += outcome_over_folds(plan, response, held)
+            found += likeness.outcome_over_folds(plan, response, counts and counts[1])
     if records is not None and alike:
         name = "" if response is None else response.name
-        found += columns_over_folds(plan, records, name)
+        found += likeness.columns_over_folds(plan, records, name)
     if plan.strata is not None:
         equal = f"equal in {plan.strata.label}"
         found.append(copies(plan, plan.strata.codes, "strata", equal))
@@ -189,14 +175,13 @@ def outcome_of(y: Any, plan: FoldPlan) -> Response:
                 f"plan, but has the shape {array.shape}."
             )
         column = pd.Series(array)
-    if column.isna().any():
+    if missing := int(column.isna().sum()):
         raise DataError(
-            f"y is missing in {int(column.isna().sum())} of {plan.n:,} records; leave "
-            "those out of the plan."
+            f"y is missing in {missing} of {plan.n:,} records; leave those out of the "
+            "plan."
         )
     name = "the outcome" if column.name is None else str(column.name)
-    numeric = column.dtype.kind in "iuf"
-    by_class = not numeric or column.nunique() <= 2
+    by_class = column.dtype.kind not in "iuf" or column.nunique() <= 2
     if plan.response is not None:
         by_class = plan.response.by_class
     if not by_class:
@@ -229,10 +214,7 @@ def groups_of_equals(
         raise ArgumentError(
             f"duplicates={duplicates!r} needs data=, the frame that has the columns."
         )
-    columns = None if duplicates is True else duplicates
-    names = listed([str(name) for name in chosen_columns(records, columns)])
-    where = "all columns" if columns is None else names
-    if tolerance is None:
-        return equal_records(records, columns), f"equal in {where}"
-    near = near_records(records, columns, tolerance)
-    return near, f"nearly equal in {where}"
+    chosen = chosen_columns(records, None if duplicates is True else duplicates)
+    where = "all columns" if duplicates is True else listed([*map(str, chosen)])
+    equal = "equal" if tolerance is None else "nearly equal"
+    return groups_of(records, chosen, tolerance), f"{equal} in {where}"

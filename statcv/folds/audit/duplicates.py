@@ -23,7 +23,7 @@ import pandas as pd
 from statcv import errors
 from statcv.folds.strata.identifiers import normalise
 from statcv.formula import check_column, row_values
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.tables import Table
 from statcv.words import plural
 
@@ -142,13 +142,11 @@ def chosen_columns(frame: pd.DataFrame, columns: Columns) -> list[Hashable]:
         raise errors.DataError(
             f"the data have two columns {twice!r}; rename one of them."
         )
-    chosen: list[Hashable]
     if columns is None:
-        chosen = list(frame.columns)
+        columns = list(frame.columns)
     elif isinstance(columns, str) or not isinstance(columns, Iterable):
-        chosen = [columns]
-    else:
-        chosen = list(dict.fromkeys(columns))
+        columns = [columns]
+    chosen = list(dict.fromkeys(columns))
     for name in chosen:
         check_column(frame, name, "columns")
     if not chosen:
@@ -238,8 +236,8 @@ def value_codes(column: pd.Series[Any]) -> tuple[Numbers, int]:
 def _form_codes(values: list[Any], name: Hashable) -> tuple[Numbers, int]:
     number: dict[Any, int] = {None: 0}
     try:
-        each = (number.setdefault(_form(value), len(number)) for value in values)
-        return np.fromiter(each, np.intp, len(values)), len(number)
+        each = [number.setdefault(_form(value), len(number)) for value in values]
+        return np.array(each, dtype=np.intp), len(number)
     except TypeError:
         raise errors.DataError(
             f"the column {name!r} holds values that cannot be compared, such as lists; "
@@ -373,10 +371,7 @@ def repeats_within_site(
     1  B         1   61
     2  B         1   61
     """
-    places, chosen = _placed(frame, site, "site", columns)
-    codes = groups_of(frame, chosen, tolerance, within=places)
-    repeated = np.bincount(codes)[codes] > 1
-    return _rows(frame, codes, repeated, site, places)
+    return _duplicated(frame, site, "site", columns, tolerance, within=True)
 
 
 def repeats_across_sites(
@@ -404,9 +399,7 @@ def repeats_across_sites(
     0  A         1   61
     2  B         1   61
     """
-    places, chosen = _placed(frame, site, "site", columns)
-    codes = groups_of(frame, chosen, tolerance)
-    return _rows(frame, codes, _in_several(codes, places), site, places)
+    return _duplicated(frame, site, "site", columns, tolerance)
 
 
 def split_repeats(
@@ -439,21 +432,28 @@ def split_repeats(
     0     1      1   61  A
     2     2      1   61  B
     """
-    places, chosen = _placed(frame, fold, "fold", columns)
-    codes = groups_of(frame, chosen, tolerance)
-    return _rows(frame, codes, _in_several(codes, places), fold, places)
+    return _duplicated(frame, fold, "fold", columns, tolerance)
 
 
-def _placed(
-    frame: pd.DataFrame, place: Any, argument: str, columns: Columns
-) -> tuple[pd.Series[Any], list[Hashable]]:
-    """Return the site or fold of each row, and the columns to compare."""
-    if isinstance(place, str) and columns is None and isinstance(frame, pd.DataFrame):
+def _duplicated(
+    frame: pd.DataFrame,
+    place: Any,
+    argument: str,
+    columns: Columns,
+    tolerance: Tolerance | None,
+    within: bool = False,
+) -> pd.DataFrame:
+    """Return the records duplicated within a site, or at several sites or folds.
+
+    They come group by group, with their place unless it is a column of the data.
+    """
+    named = isinstance(place, str)
+    if named and columns is None and isinstance(frame, pd.DataFrame):
         columns = [name for name in frame.columns if name != place]
     chosen = chosen_columns(frame, columns)
     alike = isinstance(place, pd.Series) and place.index.equals(frame.index)
     places = place.rename(argument) if alike else row_values(place, frame, argument)
-    if isinstance(place, str) and place in chosen:
+    if named and place in chosen:
         raise errors.ArgumentError(
             f"columns= has the {argument} {place!r}, by which records would always "
             "differ; leave it out."
@@ -463,35 +463,20 @@ def _placed(
             f"the {argument} is missing in {int(places.isna().sum())} of {len(frame)} "
             "rows; fill it in, or leave those rows out."
         )
-    for added in ["group"] if isinstance(place, str) else [argument, "group"]:
+    for added in ["group"] if named else [argument, "group"]:
         if added in frame.columns:
             raise errors.DataError(
                 f"the data have a column {added!r}, which is the name of one that is "
                 f"added; rename it: data.rename(columns={{{added!r}: …}})."
             )
-    return places, chosen
-
-
-def _in_several(codes: Numbers, places: pd.Series[Any]) -> Bools:
-    """Return for each row whether its group is at more than one place."""
-    where = pd.Series(value_codes(places)[0])
-    return np.asarray(where.groupby(codes).transform("nunique") > 1)
-
-
-def _rows(
-    frame: pd.DataFrame,
-    codes: Numbers,
-    found: Bools,
-    place: Any,
-    places: pd.Series[Any],
-) -> pd.DataFrame:
-    """Return the rows found, group by group, with the place unless it is a column."""
-    rows = np.flatnonzero(found)
+    codes = groups_of(frame, chosen, tolerance, places if within else None)
+    where = pd.Series(value_codes(places)[0]).groupby(codes)
+    rows = np.flatnonzero(where.transform("size" if within else "nunique") > 1)
     rows = rows[np.argsort(codes[rows], kind="stable")]
     answer = frame.iloc[rows].copy()
-    if not isinstance(place, str):
+    if not named:
         answer[places.name] = places.iloc[rows].array
     answer["group"] = pd.factorize(codes[rows])[0] + 1
-    first = {str(places.name): str(places.name), "group": "group"}
-    columns = first | {name: str(name) for name in answer}
-    return Table(answer, "Records that are duplicated, group by group", columns)
+    first: list[Hashable] = [str(places.name), "group"]
+    shown = {name: str(name) for name in [*first, *answer]}
+    return Table(answer, "Records that are duplicated, group by group", shown)

@@ -127,9 +127,7 @@ class Audit:
 
     def _repr_html_(self) -> str:
         marks = {True: "<li><strong>{}</strong></li>", False: "<li>{}</li>"}
-        lines = (
-            marks[one.concern].format(escape(one.sentence)) for one in self.findings
-        )
+        lines = (marks[f.concern].format(escape(f.sentence)) for f in self.findings)
         return f"<ul>{''.join(lines)}</ul>"
 
 

@@ -21,25 +21,24 @@ Counts = NDArray[np.int64]
 
 def held_out_times(plan: FoldPlan) -> Finding:
     """Find records that are never held out, and how often others are."""
-    never = np.arange(0)
+    times = np.bincount(plan.tests.values, minlength=plan.n)
+    never, held = np.flatnonzero(times == 0), times[times > 0]
+    several = f"{plan.repeats} repeats" if plan.repeats > 1 else ""
     if plan.partition:
-        each = f" in each of {plan.repeats} repeats" if plan.repeats > 1 else ""
-        said = f"Each of {plan.n:,} records is held out once{each}."
+        each = several and f" in each of {several}"
+        said = f"Each of {plan.n:,} records is held out once{each}"
     else:
-        times = np.bincount(plan.tests.values, minlength=plan.n)
-        never, held = np.flatnonzero(times == 0), times[times > 0]
         noun = "time" if held.max() == 1 else "times"
-        said = f"Records are held out {span(held)} {noun}"
-        said += f" in {plan.repeats} repeats" if plan.repeats > 1 else ""
-        if len(never):
-            are = "is" if len(never) == 1 else "are"
-            said += (
-                f"; {len(never):,} of {plan.n:,} {are} never held out, so that no fit "
-                "predicts them"
-            )
-        said += "."
+        said = f"Records are held out {span(held)} {noun}{several and f' in {several}'}"
+    if len(never):
+        are = "is" if len(never) == 1 else "are"
+        said += (
+            f"; {len(never):,} of {plan.n:,} {are} never held out, so that no fit "
+            "predicts them"
+        )
     table = pd.DataFrame({"position": never, "row": plan.fits.row_labels[never]})
-    return Finding("never_held_out", float(len(never)), said, len(never) > 0, table)
+    value, concern = float(len(never)), len(never) > 0
+    return Finding("never_held_out", value, f"{said}.", concern, table)
 
 
 def fold_sizes(plan: FoldPlan) -> list[Finding]:
@@ -109,12 +108,9 @@ def unlike_classes(table: NDArray[Any]) -> tuple[float, int, float]:
     expected = np.outer(sizes, totals) / n
     x2 = float(((table - expected) ** 2 / expected).sum())
     mean = n * freedom / (n - 1)
-    u, v = np.array(
-        [
-            (n * (1 / one).sum() - len(one) ** 2, (len(one) - 1) * (n - len(one)))
-            for one in (sizes, totals)
-        ]
-    ).T / [[n - 2], [n - 1]]
+    sides = (sizes, k), (totals, classes)
+    u = np.array([n * (1 / one).sum() - m**2 for one, m in sides]) / (n - 2)
+    v = np.array([(m - 1) * (n - m) for _, m in sides]) / (n - 1)
     variance = 2 * n / (n - 3) * (v - u).prod() + n**2 / (n - 1) * u.prod()
     if variance <= 1e-12 * mean**2:
         return x2, freedom, 1.0
@@ -140,11 +136,9 @@ def between_folds(values: Floats, fold: NDArray[Any]) -> tuple[float, float, flo
     """
     from scipy.special import fdtrc
 
-    sizes = np.bincount(fold)
     z = values - values.mean()
-    total = float(z @ z)
-    sums = np.bincount(fold, z)[sizes > 0]
-    sizes = sizes[sizes > 0]
+    total, sizes = float(z @ z), np.bincount(fold)
+    sums, sizes = np.bincount(fold, z)[sizes > 0], sizes[sizes > 0]
     k, n = len(sizes), len(values)
     rounding = 4 * float(np.finfo(float).eps * np.abs(values).max())
     if k < 2 or n <= k or total <= n * rounding**2:
@@ -169,9 +163,7 @@ def outcome_over_folds(
         The class counts of held-out sets, if the outcome has classes.
     """
     tests: list[tuple[float, str]] = []
-    for number, (first, last) in enumerate(
-        zip(plan.fits.first_split[:-1], plan.fits.first_split[1:], strict=True), start=1
-    ):
+    for number, (first, last) in enumerate(pairwise(plan.fits.first_split), start=1):
         if held is not None:
             x2, freedom, p = unlike_classes(held[first:last])
             text = f"chi-square = {x2:.3g} on {freedom} degrees of freedom"
@@ -216,17 +208,14 @@ def columns_over_folds(
     without : str
         A column to leave out: the outcome, which has its own finding.
     """
-    lines = []
-    for at, name in enumerate(data.columns):
-        column = data.iloc[:, at]
-        if column.dtype.kind not in "biuf" or name == without:
-            continue
-        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        lines.append((name, *_most_unlike(plan, values)))
+    lines = [
+        (name, *_most_unlike(plan, column.to_numpy(np.float64, na_value=np.nan)))
+        for name, column in data.items()
+        if column.dtype.kind in "biuf" and name != without
+    ]
     table = pd.DataFrame(lines, columns=["column", "share", "at_random", "p"])
-    table = table.dropna(subset="share").sort_values(
-        "share", ascending=False, ignore_index=True
-    )
+    table = table.dropna(subset="share")
+    table = table.sort_values("share", ascending=False, ignore_index=True)
     if table.empty:
         return []
     table["p"] = np.minimum(table["p"] * len(table), 1)

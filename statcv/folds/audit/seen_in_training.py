@@ -131,7 +131,13 @@ def opposite_twins(plan: FoldPlan, X: Floats, y: Numbers) -> list[Finding]:
     """
     from scipy.special import bdtrc
 
-    code, groups = _equal(X)
+    # no record has equals if the last predictor differs in all, or one is missing
+    code = np.full(len(X), -1)
+    if X.shape[1] and len(np.unique(X[:, -1])) < len(X) and np.isfinite(X).all():
+        frame = pd.DataFrame(X)
+        equal = frame.duplicated(keep=False).to_numpy()
+        code[equal] = frame[equal].groupby(list(frame), sort=False).ngroup()
+    groups = Ragged.grouped(code, int(code.max(initial=-1)) + 1)
     if not 0 < groups.sizes.max(initial=0) <= MAX_EQUAL:
         return []
     held = plan.tests.owners[plan.tests.owners < FIRST_FITS]
@@ -164,16 +170,3 @@ def opposite_twins(plan: FoldPlan, X: Floats, y: Numbers) -> list[Finding]:
     )
     table = pd.DataFrame({"row": names, "outcome": y[wrong]})
     return [Finding("opposite_twins", len(wrong) / known, said, True, table)]
-
-
-def _equal(X: Floats) -> tuple[Numbers, Ragged]:
-    """Return the group of each record that has equals, -1 for others, and the groups.
-
-    There are none if the last predictor differs in all records, or one is missing.
-    """
-    code = np.full(len(X), -1)
-    if X.shape[1] and len(np.unique(X[:, -1])) < len(X) and np.isfinite(X).all():
-        frame = pd.DataFrame(X)
-        equal = frame.duplicated(keep=False).to_numpy()
-        code[equal] = frame[equal].groupby(list(frame), sort=False).ngroup()
-    return code, Ragged.grouped(code, int(code.max(initial=-1)) + 1)

@@ -49,10 +49,8 @@ def training_counts(plan: FoldPlan, response: Response, training: Counts) -> Fin
         said = f"Every training set has the same total of each of {len(names)} {kinds}"
     else:
         widest = np.argsort(least - most, kind="stable")[:SHOWN]
-        each = listed(
-            [f"{span(totals[:, c])} {of}{names[c]}" for c in order if c in widest],
-            len(names),
-        )
+        shown = [f"{span(totals[:, c])} {of}{names[c]}" for c in order if c in widest]
+        each = listed(shown, len(names))
         said = f"Training sets {'weigh' if weighs else 'hold'} {each}"
     if plan.rebalanced:
         said += ": rebalanced, and equal" if equal else ", though rebalanced"
@@ -111,8 +109,8 @@ def training_means_spread(
     """
     means = fit_means(plan, z)
     known = means[np.isfinite(means)]
-    same = known.std() < SAME
-    spread, wide = (0.0, 0.0) if same else (float(known.std()), float(np.ptp(known)))
+    spread, wide = float(known.std()), float(np.ptp(known))
+    spread, wide = (0.0, 0.0) if spread < SAME else (spread, wide)
     among = f" ({len(known):,} fits looked at)" if len(known) < plan.n_fits else ""
     said = (
         f"Training means of {response.name} spread by {spread:.2g} of its sd, from the "
@@ -154,15 +152,12 @@ def records_lost(plan: FoldPlan) -> list[Finding]:
     costly = balance and share > LOSES
     if costly:
         said = f"{said[:-1]}; rebalance='weight' loses none."
-    found = [
-        Finding("records_lost", share * plan.n, said, costly, _three(plan, dropped))
-    ]
-    if copied.any():
-        noun = "copy" if copied.max() == 1 else "copies"
-        said = f"Fits train on {_per_fit(copied)} {noun} of records besides."
-        table = _three(plan, copied)
-        found.append(Finding("copies", float(copied.mean()), said, table=table))
-    return found
+    lost = Finding("records_lost", share * plan.n, said, costly, _three(plan, dropped))
+    if not copied.any():
+        return [lost]
+    noun, table = "copy" if copied.max() == 1 else "copies", _three(plan, copied)
+    said = f"Fits train on {_per_fit(copied)} {noun} of records besides."
+    return [lost, Finding("copies", float(copied.mean()), said, table=table)]
 
 
 def _per_fit(sizes: NDArray[np.int64]) -> str:
@@ -172,8 +167,7 @@ def _per_fit(sizes: NDArray[np.int64]) -> str:
 
 def _three(plan: FoldPlan, sizes: NDArray[np.int64]) -> pd.DataFrame:
     numbers = {"least": sizes.min(), "mean": sizes.mean(), "most": sizes.max()}
-    share = sizes.mean() / plan.n
-    return pd.DataFrame([{**numbers, "share": share}])
+    return pd.DataFrame([{**numbers, "share": sizes.mean() / plan.n}])
 
 
 def classes_missing(
@@ -211,16 +205,12 @@ def _not_held_out(
 ) -> Finding:
     lacking, kinds = int(mask.any(axis=1).sum()), f"{response.noun}es"
     said, table = f"Every fold holds out records of all {kinds}.", pd.DataFrame()
+    few = f"fewer records than there are {kinds}."
     if (plan.tests.sizes < classes).all():
-        said = (
-            f"No fold holds out all {kinds}, as each has fewer records than there are "
-            f"{kinds}."
-        )
+        said = f"No fold holds out all {kinds}, as each has {few}"
     elif np.median(plan.tests.sizes) < classes:
-        said = (
-            f"{_of(lacking, plan.n_splits, 'folds', 'lack', 'lacks')} a "
-            f"{response.noun}, as most have fewer records than there are {kinds}."
-        )
+        lack = _of(lacking, plan.n_splits, "folds", "lack", "lacks")
+        said = f"{lack} a {response.noun}, as most have {few}"
     elif lacking:
         table = _lacking(plan, mask, response)
         said = (
@@ -250,12 +240,9 @@ def _lacking(plan: FoldPlan, lacking: Bools, response: Response) -> pd.DataFrame
 def _named(plan: FoldPlan, table: pd.DataFrame, response: Response) -> str:
     """Return the names of the first of those folds."""
     of = "" if response.of_times else "class "
-    said = [
-        f"fold {one.fold}"
-        + (f" of repeat {one.repeat}" if plan.repeats > 1 else "")
-        + f" ({of}{table['class'].iloc[at]})"
-        for at, one in enumerate(table.head(6).itertuples())
-    ]
+    again = " of repeat {}" if plan.repeats > 1 else ""
+    first = table.head(6).to_numpy()
+    said = [f"fold {k}{again.format(r)} ({of}{name})" for r, k, name in first]
     return listed(said, len(table))
 
 
@@ -327,12 +314,11 @@ def _over(
     The metric is a function of the scores, and of the numbers of positive and negative
     records with each.
     """
-    values = []
-    negative = plan.tests.sizes - positive
-    begin = np.searchsorted(plan.fits.repeat_of, np.arange(plan.repeats + 1))
-    for first, last in pairwise(begin):
-        some = slice(first, last)
-        values.append(metric(score[some], positive[some], negative[some]))
+    parts = score, positive, plan.tests.sizes - positive
+    values = [
+        metric(*(part[first:last] for part in parts))
+        for first, last in pairwise(plan.fits.first_split)
+    ]
     defined = [value for value in values if not np.isnan(value)]
     return float(np.mean(defined)) if defined else np.nan
 
@@ -375,9 +361,7 @@ def label_correlation(plan: FoldPlan, values: NDArray[Any]) -> float:
     total, squares = (plan.tests.sums(one)[known] for one in (values, values**2))
     repeat = plan.fits.repeat_of[known]
 
-    def summed(numbers: Floats) -> Floats:
-        return np.asarray(np.bincount(repeat, numbers, plan.repeats))
-
+    summed = partial(np.bincount, repeat, minlength=plan.repeats)
     count = np.maximum(summed(size), 1)
     mean = mean - (summed(size * mean) / count)[repeat]
     centre = summed(total) / count
@@ -420,8 +404,7 @@ def _correlation(
 
 def _negative_mean(plan: FoldPlan, response: Response) -> list[Finding]:
     """Score the training mean with the opposite sign, as a model without predictors."""
-    y = response.codes
-    fits = plan.fits
+    y, fits = response.codes, plan.fits
     mean, ones = training_means(plan, y), plan.tests.sums(y)
     score = np.zeros(plan.n_splits) if fits.tournament else -mean
     held = np.bincount(fits.repeat_of, plan.tests.sizes, plan.repeats)
@@ -430,14 +413,16 @@ def _negative_mean(plan: FoldPlan, response: Response) -> list[Finding]:
     share = float(shares.mean()) if len(shares) else np.nan
     area = 0.5 if fits.tournament else 1 - _over(plan, ones, mean, _auroc)
 
-    def curve(method: PrMethod) -> float:
-        return _over(plan, ones, score, partial(auprc_of_counts, method=method))
-
+    methods: tuple[PrMethod, ...] = ("average_precision", "trapezoid")
+    average, trapezoid = (
+        _over(plan, ones, score, partial(auprc_of_counts, method=method))
+        for method in methods
+    )
     found = []
     for check, metric, value, chance in (
         ("auroc", "auROC", area, 0.5),
-        ("auprc", "average precision", curve("average_precision"), share),
-        ("auprc_trapezoid", "auPR by trapezoids", curve("trapezoid"), (1 + share) / 2),
+        ("auprc", "average precision", average, share),
+        ("auprc_trapezoid", "auPR by trapezoids", trapezoid, (1 + share) / 2),
     ):
         itself = f", the mean itself {fixed(1 - value, 3)}" if check == "auroc" else ""
         said = (

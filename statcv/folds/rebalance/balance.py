@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.arguments import MAX_REPEATS, PLAN, check_whole
 from statcv.errors import ArgumentError, SchemeError, suggestion
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance import subsample as draw
-from statcv.folds.rebalance.weighting import (
-    ClassWeights,
-    class_weights,
-    nearest_mean,
-    tilting,
-)
+from statcv.folds.rebalance import weighting
 from statcv.folds.response import Response
 from statcv.tables import Constructed
 
@@ -113,31 +108,26 @@ def balance(plan: FoldPlan, how: str | Bags, seed: int) -> FoldPlan:
     if how == "all":
         dropped, fits = draw.all_subsamples(every)
         return _with_fits(plan, name, dropped, Ragged.empty(len(dropped)), fits)
-    least, most = every.counts.min(axis=0), every.counts.max(axis=0)
-    parts: list[tuple[Ragged, Ragged, NDArray[np.int64]]] = []
-    for repeat in range(plan.repeats):
+    counts, strata = every.counts, None if plan.strata is None else plan.strata.codes
+    totals = counts.max(axis=0) if how == "upsample" else counts.min(axis=0)
+    drops, copies = [], []
+    for repeat, (first, last) in enumerate(pairwise(plan.fits.first_split)):
         stream = np.random.SeedSequence(seed, spawn_key=(PLAN, repeat, 1))
-        rng = np.random.default_rng(stream)
-        first, last = plan.fits.first_split[repeat], plan.fits.first_split[repeat + 1]
+        rng, none = np.random.default_rng(stream), Ragged.empty(last - first)
         tests, out = plan.tests.part(first, last), plan.kept_out.part(first, last)
-        totals = most if how == "upsample" else least
         sets = replace(every, tests=tests, out=out, totals=totals)
-        none = Ragged.empty(last - first)
-        ones = np.ones(last - first, dtype=np.int64)
+        dropped, copied = none, none
         if how == "subsample":
-            strata = None if plan.strata is None else plan.strata.codes
-            parts.append((draw.subsample(sets, rng, strata), none, ones))
+            dropped = draw.subsample(sets, rng, strata)
         elif how == "upsample":
-            parts.append((none, draw.upsample(sets, rng), ones))
+            copied = draw.upsample(sets, rng)
         elif isinstance(how, Bags):
-            parts.append(draw.bags(sets, rng, how.count))
-    return _with_fits(
-        plan,
-        name,
-        Ragged.joined([drops for drops, _, _ in parts]),
-        Ragged.joined([copies for _, copies, _ in parts]),
-        np.concatenate([many for _, _, many in parts]),
-    )
+            dropped, copied = draw.bags(sets, rng, how.count)
+        drops.append(dropped)
+        copies.append(copied)
+    each = how.count if isinstance(how, Bags) else 1
+    fits = np.full(plan.n_splits, each)
+    return _with_fits(plan, name, Ragged.joined(drops), Ragged.joined(copies), fits)
 
 
 def _admitted(plan: FoldPlan, how: str) -> Response:
@@ -150,8 +140,7 @@ def _admitted(plan: FoldPlan, how: str) -> Response:
         raise SchemeError(
             f"the plan is rebalanced already, by rebalance={plan.rebalance!r}."
         )
-    by_class = plan.response.by_class
-    if plan.copied.sizes.any() and not (how == "weight" and by_class):
+    if plan.copied.sizes.any() and not (how == "weight" and plan.response.by_class):
         raise SchemeError(
             f"rebalance={how!r} means nothing for bootstrap samples, which repeat "
             "records; only 'weight' balances them, and classes only."
@@ -170,46 +159,40 @@ def _admitted(plan: FoldPlan, how: str) -> Response:
 
 
 def _by_mean(plan: FoldPlan, response: Response, how: str) -> FoldPlan:
-    made: dict[str, Any]
+    given: Any = response.values, plan.tests, plan.kept_out
     if how == "weight":
-        made = {"weighting": tilting(response.values, plan.tests, plan.kept_out)}
+        made = replace(plan, weighting=weighting.tilting(*given))
         said = (
             "training records weighted until each training mean is the mean of all "
             "(exponential tilting)"
         )
     else:
-        made = {"dropped": nearest_mean(response.values, plan.tests, plan.kept_out)}
+        made = replace(plan, dropped=weighting.nearest_mean(*given))
         said = (
             "and the record dropped whose removal brings the training mean closest to "
             "the mean of all"
         )
-    return replace(plan, **made, rebalance=how, sentence=f"{plan.sentence}, {said}")
+    return replace(made, rebalance=how, sentence=f"{plan.sentence}, {said}")
 
 
 def _weighted(plan: FoldPlan, response: Response) -> FoldPlan:
     training, _ = plan.counts(response.codes, response.classes)
     totals = training.max(axis=0)
     if plan.copied.sizes.any():  # samples as large as the data weigh what these do
-        totals = np.bincount(response.codes, minlength=response.classes)
-        weights = ClassWeights(response.codes, totals / training)
+        totals = response.counts
+        weights = weighting.ClassWeights(response.codes, totals / training)
     else:
-        weights = class_weights(response.codes, training, response.levels)
-    return replace(
-        plan,
-        weighting=weights,
-        rebalance="weight",
-        sentence=f"{plan.sentence}, classes weighted; training sets that weigh "
-        f"{_written(totals)} each",
-    )
+        weights = weighting.class_weights(response.codes, training, response.levels)
+    each = f"classes weighted; training sets that weigh {_written(totals)} each"
+    said = f"{plan.sentence}, {each}"
+    return replace(plan, weighting=weights, rebalance="weight", sentence=said)
 
 
 def _with_fits(
     plan: FoldPlan, how: str, dropped: Ragged, copied: Ragged, fits: Any
 ) -> FoldPlan:
-    response = plan.response
+    response, first = plan.response, np.append(0, np.cumsum(fits, dtype=np.int64))
     assert response is not None
-    first = np.zeros(plan.n_splits + 1, dtype=np.int64)
-    np.cumsum(fits, out=first[1:])
     kept_out = plan.kept_out.chosen(np.repeat(np.arange(plan.n_splits), fits))
     if how == "bag":  # records that a bag did not draw are not dropped for balance
         kept_out, dropped = kept_out.beside(dropped), Ragged.empty(len(dropped))
@@ -228,10 +211,8 @@ def _with_fits(
         "fits)",
         "bag": f"predictions averaged over {fits[0]} bags",
     }[how]
-    return replace(
-        made,
-        sentence=f"{plan.sentence}, {said}; training sets of {_written(totals)} each",
-    )
+    each = f"training sets of {_written(totals)} each"
+    return replace(made, sentence=f"{plan.sentence}, {said}; {each}")
 
 
 def _written(totals: Any) -> str:

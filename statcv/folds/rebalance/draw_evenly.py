@@ -85,8 +85,7 @@ def draw_evenly(
     drawn = rng.permuted(np.tile(pool.astype(np.intp), (decks, 1)), axis=1)
     drawn = drawn.ravel()[:total]
     _settle(_Hands(owner, drawn, barred, base), pool, rng)
-    back = np.argsort(owner, kind="stable")
-    return drawn[back]
+    return drawn[np.argsort(owner, kind="stable")]
 
 
 def _draw_singly(
@@ -128,11 +127,10 @@ class _Hands:
 
     def __init__(self, owner: Numbers, drawn: Numbers, barred: Ints, base: int) -> None:
         self.owner, self.drawn, self.barred, self.base = owner, drawn, barred, base
-        starts = np.flatnonzero(np.diff(owner, prepend=-1))
-        self.sizes = np.diff(starts, append=len(owner))
-        self.starts = starts
+        self.starts = np.flatnonzero(np.diff(owner, prepend=-1))
+        self.sizes = np.diff(self.starts, append=len(owner))
         self.several = bool((self.sizes > 1).any())
-        self.hand = np.repeat(np.arange(len(starts)), self.sizes)
+        self.hand = np.repeat(np.arange(len(self.starts)), self.sizes)
 
     def wrong(self) -> Numbers:
         """Return the places whose draw is barred or duplicated."""

@@ -84,8 +84,7 @@ class UnequalSets:
     def rows(self, split: int, c: int | None = None) -> Numbers:
         """Return the records on which a split trains, all or those of one class."""
         stays = np.ones(len(self.codes), dtype=bool) if c is None else self.codes == c
-        stays[self.tests[split]] = False
-        stays[self.out[split]] = False
+        stays[np.append(self.tests[split], self.out[split])] = False
         return np.flatnonzero(stays)
 
 
@@ -129,13 +128,12 @@ def subsample(
     codes, n, absent = sets.codes, len(sets.codes), sets.absent
     need = sets.counts - sets.least
     _check_size(int(need.sum()), "drop")
-    sizes = need.sum(axis=1)
-    dropped = [np.empty(0, dtype=np.int64)]
+    sizes, dropped = need.sum(axis=1), [np.empty(0, dtype=np.int64)]
     if strata is not None:
         whole = drop_whole_strata(need, codes, strata, absent, rng)
         need -= whole.counts(codes, sets.classes)
-        dropped.append(keys_of(whole.owners, whole.values, n))
-        absent = np.sort(np.concatenate([absent, dropped[-1]]))
+        dropped = [keys_of(whole.owners, whole.values, n)]
+        absent = np.sort(np.concatenate([absent, *dropped]))
     dropped.extend(_draw_classes(need, codes, absent, rng))
     return _lists(np.concatenate(dropped), sizes, n)
 
@@ -287,7 +285,7 @@ def _lists(pairs: Table, sizes: Table, n: int) -> Ragged:
 
 def bags(
     sets: UnequalSets, rng: np.random.Generator, n_bags: int = 10
-) -> tuple[Ragged, Ragged, Table]:
+) -> tuple[Ragged, Ragged]:
     """Draw bags of equal class totals from each training set (Breiman 1996).
 
     A bag draws from each class of the training set, with replacement, as many
@@ -306,8 +304,7 @@ def bags(
         The training records that each bag did not draw, rising.
     copies : Ragged
         The records that it drew again, rising, once for each further draw.
-    fits : numpy.ndarray of int64, shape (splits,)
-        ``n_bags`` for each split; its bags follow each other.
+        The bags of each split follow each other in both.
 
     Raises
     ------
@@ -319,9 +316,9 @@ def bags(
     >>> import numpy as np
     >>> codes, tests = np.array([0, 0, 1, 1]), Ragged.of([[0, 2], [1, 3]])
     >>> sets = UnequalSets(codes, 2, tests, Ragged.empty(2))
-    >>> drops, copies, fits = bags(sets, np.random.default_rng(1), n_bags=3)
-    >>> len(drops), len(copies), fits.tolist()
-    (6, 6, [3, 3])
+    >>> drops, copies = bags(sets, np.random.default_rng(1), n_bags=3)
+    >>> len(drops), len(copies)
+    (6, 6)
     """
     counts, splits, least = sets.counts, len(sets.tests), sets.least
     missed = (counts * np.exp(-least / np.maximum(counts, 1))).sum()
@@ -333,19 +330,16 @@ def bags(
     drops, copies = [], []
     for split in range(splits):
         rows = sets.rows(split)
-        drawn = []
+        times = np.zeros((n_bags, len(rows)), dtype=np.intp)
         for c in np.flatnonzero(least):
             pool = np.flatnonzero(sets.codes[rows] == c)
-            drawn.append(pool[rng.integers(len(pool), size=(n_bags, least[c]))])
-        cells = np.hstack(drawn) + np.arange(n_bags)[:, None] * len(rows)
-        times = np.bincount(cells.ravel(), minlength=n_bags * len(rows))
-        times = times.reshape(n_bags, len(rows))
+            drawn = pool[rng.integers(len(pool), size=(n_bags, least[c]))]
+            np.add.at(times, (np.arange(n_bags)[:, None], drawn), 1)
         again, every = np.maximum(times - 1, 0), np.broadcast_to(rows, times.shape)
         drops.append(Ragged.split(every[times == 0], (times == 0).sum(axis=1)))
         twice = np.repeat(every.ravel(), again.ravel())
         copies.append(Ragged.split(twice, again.sum(axis=1)))
-    fits = np.full(splits, n_bags, dtype=np.int64)
-    return Ragged.joined(drops), Ragged.joined(copies), fits
+    return Ragged.joined(drops), Ragged.joined(copies)
 
 
 # ---- whole strata dropped, as far as the class totals allow ----
@@ -433,16 +427,16 @@ def _kind_by_kind(
     rows, kind_of = kinds_of_rows(table)
     many = np.where(rows.any(axis=1), np.bincount(kind_of), 0)
     asking, asked = _ask_for_kinds(need, rows, many, rng)
-    splits, chosen = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
+    pairs = [np.empty((2, 0), np.intp)]
     barred_kind = kind_of[barred % number]
     for kind in np.unique(asked):
         wanted = np.bincount(asking[asked == kind], minlength=len(need))
         pool = np.flatnonzero(kind_of == kind)
         drawn = draw_evenly(wanted, pool, barred[barred_kind == kind], number, rng)
-        owner = np.repeat(np.arange(len(need)), wanted)
-        chosen.append(drawn[drawn >= 0])
-        splits.append(owner[drawn >= 0])
-    return np.concatenate(splits), np.concatenate(chosen)
+        both = np.stack([np.repeat(np.arange(len(need)), wanted), drawn])
+        pairs.append(both[:, drawn >= 0])
+    splits, chosen = np.hstack(pairs)
+    return splits, chosen
 
 
 def _ask_for_kinds(
@@ -454,18 +448,16 @@ def _ask_for_kinds(
     active = np.flatnonzero(left.any(axis=1))
     while len(active):
         states, state_of = kinds_of_rows(left[active])
-        going = [active[:0]]
+        before = len(asking)
         for number, state in enumerate(states):
             share = np.cumsum(many * (rows <= state).all(axis=1))
             if share[-1]:
                 splits = active[state_of == number]
-                kind = np.searchsorted(
-                    share, rng.integers(share[-1], size=len(splits)), side="right"
-                )
+                drawn = rng.integers(share[-1], size=len(splits))
+                kind = np.searchsorted(share, drawn, side="right")
                 left[splits] -= rows[kind]
                 asking.append(splits)
                 asked.append(kind)
-                going.append(splits)
-        active = np.concatenate(going)
+        active = np.concatenate([active[:0], *asking[before:]])
         active = active[left[active].any(axis=1)]
     return np.concatenate(asking), np.concatenate(asked)

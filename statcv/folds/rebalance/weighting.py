@@ -47,8 +47,7 @@ class ClassWeights:
 
     def of(self, split: int, rows: Rows) -> Floats:
         """Return the weights of training records of a split."""
-        weights: Floats = self.table[split, self.codes[rows]]
-        return weights
+        return np.asarray(self.table[split, self.codes[rows]])
 
     def means(
         self, values: NDArray[Any], training_sums: Callable[[NDArray[Any]], Floats]
@@ -57,8 +56,7 @@ class ClassWeights:
         total = np.zeros((2, len(self.table)))
         for code, weights in enumerate(self.table.T):
             own = self.codes == code
-            total[0] += weights * training_sums(values * own)
-            total[1] += weights * training_sums(own)
+            total += weights * [training_sums(values * own), training_sums(own)]
         return np.asarray(total[0] / total[1])
 
     def chosen(self, splits: Rows) -> ClassWeights:
@@ -123,8 +121,7 @@ class Tilting:
     def of(self, split: int, rows: Rows) -> Floats:
         """Return the weights of training records of a split."""
         tilt = self.theta[split] * self.deviations[rows]
-        weights: Floats = np.exp(self.log_scale[split] + tilt)
-        return weights
+        return np.asarray(np.exp(self.log_scale[split] + tilt))
 
     def chosen(self, splits: Rows) -> Tilting:
         """Return the weights of some splits."""
@@ -177,14 +174,11 @@ def tilting(y: NDArray[np.floating], tests: Ragged, out: Ragged) -> Tilting:
     unit = z / largest
     owner = np.concatenate([tests.owners, out.owners])
     absent = unit[np.concatenate([tests.values, out.values])]
-    close = CLOSE * float(unit.std())
-    theta, total = _by_series(unit, owner, absent, splits, close)
+    theta, total = _by_series(unit, owner, absent, splits, CLOSE * float(unit.std()))
     log_total = np.log(total)
     for split in np.flatnonzero(np.isnan(theta)).tolist():
-        stays = np.ones(len(z), dtype=bool)
-        stays[tests[split]] = False
-        stays[out[split]] = False
-        theta[split], log_total[split] = _directly(unit[stays])
+        trained = np.delete(unit, np.append(tests[split], out[split]))
+        theta[split], log_total[split] = _directly(trained)
     count = len(z) - tests.sizes - out.sizes
     return Tilting(z, theta / largest, np.log(count) - log_total)
 

@@ -119,12 +119,10 @@ def _place_in_order(
         load = held @ row * CLASS_WEIGHT + size * total
         step = int(row @ row * CLASS_WEIGHT + total**2)
         times = _fill(load, step, int(many[kind]), rng)
-        chosen = np.flatnonzero(times)
-        held[chosen] += times[chosen, None] * row
-        size[chosen] += times[chosen] * total
-        placed[stops[kind] - many[kind] : stops[kind]] = np.repeat(
-            chosen, times[chosen]
-        )
+        held += times[:, None] * row
+        size += times * total
+        own = slice(stops[kind] - many[kind], stops[kind])
+        placed[own] = np.repeat(np.arange(k), times)
     return placed
 
 
@@ -154,14 +152,8 @@ def _fill(load: Ints, step: int, many: int, rng: np.random.Generator) -> Ints:
     return times
 
 
-def _cost(held: Ints) -> Cost:
-    """Return what to make small: the sum of the largest counts, then the squares."""
-    return int(held.max(axis=0).sum()), int(_squares(held).sum())
-
-
 def _squares(held: Ints) -> Ints:
-    squares: Ints = CLASS_WEIGHT * (held**2).sum(axis=-1) + held.sum(axis=-1) ** 2
-    return squares
+    return np.asarray(CLASS_WEIGHT * (held**2).sum(axis=-1) + held.sum(axis=-1) ** 2)
 
 
 def _exchange(
@@ -190,7 +182,8 @@ def _exchange(
     placed = placed.copy()
     for fold, chosen in moved.items():
         placed[chosen] = fold
-    return placed, _cost(held)
+    # what is to be small: the sum of the largest counts, then the squares
+    return placed, (int(held.max(axis=0).sum()), int(_squares(held).sum()))
 
 
 def _is_even(held: Ints, least: int) -> bool:
@@ -235,16 +228,13 @@ def _best_exchange(
     if (least, squares[a, b]) >= (peaks[-1, -1], squares[-1, -1]):
         return None
     leaving, coming = give[0][a : a + 1], give[1][b : b + 1]
-    return (
-        np.concatenate([mine[~np.isin(mine, leaving)], coming]),
-        np.concatenate([yours[~np.isin(yours, coming)], leaving]),
-    )
+    kept = mine[~np.isin(mine, leaving)], yours[~np.isin(yours, coming)]
+    return np.append(kept[0], coming), np.append(kept[1], leaving)
 
 
 def _one_of_each(kind: Numbers, units: Numbers, rng: np.random.Generator) -> Numbers:
     """Return a unit of each kind; of very many kinds, some."""
     units = rng.permutation(units)
     first = np.unique(kind[units], return_index=True)[1]
-    return units[
-        first if len(first) <= SOME_KINDS else rng.permutation(first)[:SOME_KINDS]
-    ]
+    many = len(first) > SOME_KINDS
+    return units[rng.permutation(first)[:SOME_KINDS] if many else first]

@@ -133,24 +133,25 @@ def build_plan(
     if stratifier is not None and frame is not None:
         strata = _cut(scheme, stratifier, frame, folds, seed, repeats)
     parts = []
+    measure = {"shares": size, "pairs": pairs}.get(scheme.splits, folds)
     for repeat in range(repeats):
         stream = np.random.SeedSequence(seed, spawn_key=(PLAN, repeat))
-        measure = {"shares": size, "pairs": pairs}.get(scheme.splits, folds)
         records = _records(response, n, strata, repeat, scheme.has_pairs)
         parts.append(scheme.hold(records, measure, np.random.default_rng(stream)))
-    strata, held = _dealt(strata, parts), [_filled(part) for part in parts]
-    parts = [part for part, _ in held]
+    strata = _dealt(strata, parts)
+    held = [_filled(part) for part in parts]
+    lists: dict[str, Any] = {
+        name: Ragged.joined(getattr(part, name) for part, _ in held)
+        for name in ("tests", "kept_out", "copied")
+    }
     again = f", repeated {repeats} times" if repeats > 1 else ""
     said, of_strata = _sentence(scheme, response, n, folds, size, pairs, strata)
-    tests = Ragged.joined([part.tests for part in parts])
     plan = FoldPlan(
         scheme=scheme.name,
         sentence=f"{said}{again * holds_at_random}{of_strata}",
         n=n,
-        tests=tests,
+        **lists,
         labels=tuple(labels for _, labels in held),
-        kept_out=Ragged.joined([part.kept_out for part in parts]),
-        copied=Ragged.joined([part.copied for part in parts]),
         strata=strata,
         response=response,
         rows=None if frame is None else frame.index,
@@ -190,10 +191,9 @@ def _cut(
     cuts: tuple[Cut, ...] = ()
     if scheme.splits == "folds" and folds is not None:
         cuts = tuple(stratifier.cut(frame, folds, seed, r) for r in range(repeats))
-    identifies, made_by = stratifier.identifies, stratifier.made_by
-    return Strata(
-        label, codes, len(sizes), cuts, identifies=identifies, made_by=made_by
-    )
+    how: dict[str, Any] = {"made_by": stratifier.made_by}
+    how["identifies"] = stratifier.identifies
+    return Strata(label, codes, len(sizes), cuts, **how)
 
 
 def _records(
@@ -204,10 +204,10 @@ def _records(
     in_pairs: bool = False,
 ) -> Records:
     """Return what the scheme may use of the records in a repeat."""
-    codes = np.zeros(n, dtype=np.intp) if response is None else response.codes
-    classes = 1 if response is None else response.classes
+    response = response or Response.of(np.zeros(n), "continuous")
+    codes, classes = response.codes, response.classes
     unit = None if strata is None else strata.codes
-    if in_pairs and response is not None and not response.by_class:
+    if in_pairs and not response.by_class:
         distinct, codes = np.unique(response.values, return_inverse=True)
         return Records(codes, len(distinct), unit, numbers=True)
     if strata is not None and strata.cuts:
@@ -256,12 +256,10 @@ def _sentence(
     if response is not None and not response.by_class:
         noun = "outcome"
     unlike = f"{noun}{'e' * noun.endswith('s')}s"
-    sizes, which = "", "every pair"
-    if scheme.splits == "groups" and folds is not None:
-        low, larger = divmod(n, folds)
-        sizes = f"{low} or {low + 1}" if larger else str(low)
-        if strata is not None:
-            sizes = f"about {size}"
+    low, larger = divmod(n, folds or 1)
+    sizes, which = f"{low} or {low + 1}" if larger else str(low), "every pair"
+    if strata is not None:
+        sizes = f"about {size}"
     if pairs is not None and response is not None:
         possible = count_unlike(response.values)
         which = f"{pairs:,} of {possible:,} pairs"
@@ -355,10 +353,8 @@ def check_sizes(
         return k, None
     if scheme.splits == "groups":
         if p is None:
-            raise ArgumentError(
-                f"scheme={scheme.name!r} needs p, the number of records held out at "
-                "a time."
-            )
+            what = "p, the number of records held out at a time."
+            raise ArgumentError(f"scheme={scheme.name!r} needs {what}")
         if not 1 <= whole("p", p) <= n // 2:
             raise ArgumentError(
                 f"p={p} is out of range: of {n} records from 1 to {n // 2} can be held "
@@ -367,8 +363,7 @@ def check_sizes(
         return n // int(p), int(p)
     if scheme.splits == "shares":
         share = DEFAULT_SHARE if p is None else p
-        number = isinstance(share, (float, np.floating))
-        if not number or not 0 < share < 1:
+        if not isinstance(share, (float, np.floating)) or not 0 < share < 1:
             raise ArgumentError(
                 f"p={p!r} is out of range: scheme={scheme.name!r} holds out a share "
                 "between 0 and 1, such as p=0.25."
@@ -426,22 +421,20 @@ def check_classes(
 
     No fold needs censored records.
     """
-    counts, noun = response.counts, response.noun
-    rarest = int(counts.argmin())
-    name = str(response.levels[rarest])
-    if (rebalance is not None or scheme.splits == "pairs") and counts[rarest] < 2:
+    counts, noun, levels = response.counts, response.noun, response.levels
+    few, rarest = int(counts.min()), int(counts.argmin())
+    if (rebalance is not None or scheme.splits == "pairs") and few < 2:
         raise SchemeError(
             f"scheme={scheme.name!r} needs at least two records of each {noun}, but "
-            f"{noun} {name!r} has {counts[rarest]}: without it a training set would "
-            "have none."
+            f"{noun} {str(levels[rarest])!r} has {few}: without it a training set "
+            "would have none."
         )
     rarest = int(np.where(response.evaluated, counts, counts.max() + 1).argmin())
-    name = str(response.levels[rarest])
-    if folds and scheme.spreads and rebalance is None and counts[rarest] < folds:
-        few = counts[rarest]
+    few = counts[rarest]
+    if folds and scheme.spreads and rebalance is None and few < folds:
         warn(
-            f"{noun} {name!r} has fewer records ({few}) than there are folds "
-            f"({folds}): in {folds - few} of them it is not held out.",
+            f"{noun} {str(levels[rarest])!r} has fewer records ({few}) than there are "
+            f"folds ({folds}): in {folds - few} of them it is not held out.",
             FoldWarning,
         )
 

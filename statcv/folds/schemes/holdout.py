@@ -85,33 +85,14 @@ class Holding:
 Hold = Callable[[Records, Any, np.random.Generator], Holding]
 
 
-def k_folds(records: Records, k: int, rng: np.random.Generator) -> Holding:
-    """Allocate whole units to k random folds of even size."""
-    order = rng.permutation(records.n) if records.unit is None else None
-    return _folds(records, k, rng, order, by_class=False)
-
-
-def k_folds_by_class(records: Records, k: int, rng: np.random.Generator) -> Holding:
-    """Allocate whole units to k folds, each class in turn and spread evenly.
-
-    The remainder of a class is allocated from where that of the last class ended.
-    """
-    order = None
-    if records.unit is None:
-        shuffled = rng.permutation(records.n)
-        order = shuffled[np.argsort(records.codes[shuffled], kind="stable")]
-    return _folds(records, k, rng, order, by_class=True)
-
-
-def _folds(
-    records: Records,
-    k: int,
-    rng: np.random.Generator,
-    order: Numbers | None,
-    by_class: bool,
+def k_folds(
+    records: Records, k: int, rng: np.random.Generator, by_class: bool = False
 ) -> Holding:
-    """Allocate single records in turn, or whole units as evenly as they allow."""
-    if order is not None:
+    """Allocate whole units to k random folds of even size."""
+    if records.unit is None:
+        order = rng.permutation(records.n)
+        if by_class:
+            order = order[np.argsort(records.codes[order], kind="stable")]
         fold = np.empty(records.n, dtype=np.intp)
         fold[order] = np.arange(records.n) % k
         return Holding.of(Ragged.grouped(rng.permutation(k)[fold], k))
@@ -122,6 +103,14 @@ def _folds(
     return Holding.of(Ragged.grouped(fold[records.unit], k), fold)
 
 
+def k_folds_by_class(records: Records, k: int, rng: np.random.Generator) -> Holding:
+    """Allocate whole units to k folds, each class in turn and spread evenly.
+
+    The remainder of a class is allocated from where that of the last class ended.
+    """
+    return k_folds(records, k, rng, by_class=True)
+
+
 def each_unit(records: Records, k: Any, rng: np.random.Generator) -> Holding:
     """Hold out every unit by itself."""
     return Holding.of(records.by_unit)
@@ -129,19 +118,15 @@ def each_unit(records: Records, k: Any, rng: np.random.Generator) -> Holding:
 
 def random_share(records: Records, share: float, rng: np.random.Generator) -> Holding:
     """Hold out a random share of the records, in whole units."""
-    wanted = share * records.n
-    members = records.by_unit
-    order = rng.permutation(records.units)
+    members, order = records.by_unit, rng.permutation(records.units)
     held = np.cumsum(members.sizes[order])
-    count = int(np.abs(held - wanted).argmin()) + 1
-    if count == records.units:
-        count -= 1
+    nearest = int(np.abs(held - share * records.n).argmin()) + 1
+    count = min(nearest, records.units - 1)
     if count == 0:
         raise SchemeError(
             "all records are equal in the stratifier: none can be held out alone."
         )
-    rows = np.concatenate([members[unit] for unit in order[:count]])
-    return Holding.of(Ragged.of([np.sort(rows)]))
+    return Holding.of(Ragged.of([np.sort(members.chosen(order[:count]).values)]))
 
 
 def bootstrap_sample(records: Records, k: Any, rng: np.random.Generator) -> Holding:

@@ -55,10 +55,9 @@ def sample_of_classes(
         times = []
         for c in (a, b):
             each, more = divmod(share, int(sizes[c]))
-            of_class = np.full(sizes[c], each)
-            of_class[(begin[c] + np.arange(more)) % sizes[c]] += 1
+            times.append(np.full(sizes[c], each))
+            times[-1][(begin[c] + np.arange(more)) % sizes[c]] += 1
             begin[c] = (begin[c] + more) % sizes[c]
-            times.append(of_class)
         rows = np.concatenate([shuffled[a], shuffled[b]])
         sort = np.repeat([0, 1], [sizes[a], sizes[b]])
         parts.append(rows[_drawn(sort, np.concatenate(times), rng)])
@@ -207,14 +206,11 @@ def _exchange(
         turned = rng.random(count) < 0.5
         first[turned], second[turned] = second[turned], first[turned]
         one, two = rng.permutation(count)[: count // 2 * 2].reshape(2, -1)
-        new = np.stack(
-            [_keys(first[one], second[two], n), _keys(first[two], second[one], n)]
-        )
+        new = _keys(first[[one, two]], second[[two, one]], n)
         _, place, often = np.unique(new, return_inverse=True, return_counts=True)
         free = (often[place.reshape(new.shape)] == 1) & ~contains(keys, new)
-        allowed = free.all(axis=0) & (sort[first[one]] != sort[second[two]])
-        allowed &= sort[first[two]] != sort[second[one]]
-        one, two = one[allowed], two[allowed]
+        free &= sort[first[[one, two]]] != sort[second[[two, one]]]
+        one, two = one[free.all(axis=0)], two[free.all(axis=0)]
         second[one], second[two] = second[two], second[one]
     return False
 
@@ -281,17 +277,15 @@ def check_sample(pairs: int | None, response: Response) -> int:
     """
     sizes = np.unique(response.values, return_counts=True)[1].astype(np.int64)
     n, possible = int(sizes.sum()), count_unlike(response.values)
-    if not possible or n < 3:
-        raise SchemeError(
-            f"all {n} records have the same outcome: there are no pairs to compare."
-            if not possible
-            else "2 records make one pair, which leaves none to train on."
-        )
+    if not possible:
+        same = f"all {n} records have the same outcome"
+        raise SchemeError(f"{same}: there are no pairs to compare.")
+    if n < 3:
+        raise SchemeError("2 records make one pair, which leaves none to train on.")
     if pairs is None or pairs >= possible:
         return possible
     least = -(-possible // int(n - sizes.max()))
-    if response.by_class:
-        least = least_budget(sizes)
+    least = least_budget(sizes) if response.by_class else least
     if pairs < least:
         raise ArgumentError(
             f"pairs={pairs} leaves records without a prediction, since not every one "
@@ -317,8 +311,7 @@ def _pairs(pairs: Numbers, records: Records) -> Holding:
     members = records.by_unit
     drops = []
     for first, second in pairs:
-        units = np.unique(records.unit[[first, second]])
-        equal = np.concatenate([members[unit] for unit in units])
+        equal = members.chosen(np.unique(records.unit[[first, second]])).values
         drops.append(np.setdiff1d(equal, (first, second)))
         if len(drops[-1]) == records.n - 2:
             raise SchemeError(

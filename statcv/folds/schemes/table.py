@@ -136,14 +136,10 @@ DRAWS = 20  # draws of dropped records over which rebalanced leave-one-out avera
 def _read(row: tuple[str, ...]) -> Scheme:
     """Return the scheme of a row of the table, in which a hyphen stands for none."""
     name, splits, hold, rebalance, repeats, by_stratum, sentence = row
+    function = {**vars(holding), **vars(pairs)}[hold]
+    how, said = None if rebalance == "-" else rebalance, by_stratum.removeprefix("-")
     return Scheme(
-        name,
-        sentence,
-        {**vars(holding), **vars(pairs)}[hold],
-        cast(Splits, splits),
-        int(repeats),
-        None if rebalance == "-" else rebalance,
-        "" if by_stratum == "-" else by_stratum,
+        name, sentence, function, cast(Splits, splits), int(repeats), how, said
     )
 
 

@@ -147,32 +147,29 @@ class ByHash(stratifier.Stratifier):
 
     def warn(self, frame: pd.DataFrame, named: bool = False) -> None:
         """Warn of identifiers that are nearly the same, which hash differently."""
-        warn_of_near_values(
-            stratifier.written_of(frame, self.columns, truth=False)[0], self.label
-        )
+        texts, _ = stratifier.written_of(frame, self.columns, truth=False)
+        warn_of_near_values(texts, self.label)
 
     def cut(
         self, frame: pd.DataFrame, k: int, seed: int = 0, repeat: int = 0
     ) -> stratifier.Cut:
         """Hash the values into k folds."""
         k = hashing.check_k(k)
-        digests = _digests(frame, self.columns, self.key)
+        digests = self._digests(frame)
         distinct, counts = np.unique(digests, return_counts=True)
         stratifier.check_units(counts, k, self.label, None)
         bounds = hashing.even_thresholds(digests, k) if self.balanced else None
-        folds = _hash_folds(digests, k, bounds)
-        empty = int((np.bincount(folds, minlength=k) == 0).sum())
-        if empty:
+        folds = hashing.fold_of(digests, k, bounds)
+        if empty := int((np.bincount(folds, minlength=k) == 0).sum()):
             raise SchemeError(
                 f"{empty} of k={k} folds by the hash of {self.label} would be empty, "
                 f"since it has only {len(distinct)} distinct values; use a smaller k, "
                 "or by_hash(…, balanced=True)."
             )
-        said = f"{k} folds{' of about equal size' * self.balanced}"
+        by = f"keyed hash of {self.label}"
         if self.key.keyed_by == "nothing":
-            said += f" by a hash of {self.label} without a key"
-        else:
-            said += f" by keyed hash of {self.label}"
+            by = f"a hash of {self.label} without a key"
+        said = f"{k} folds{' of about equal size' * self.balanced} by {by}"
         return stratifier.Cut(self, k, True, folds, said, bounds, trace=self.key.trace)
 
     def units_of(self, frame: pd.DataFrame, cut: stratifier.Cut) -> Numbers:
@@ -188,27 +185,11 @@ class ByHash(stratifier.Stratifier):
                 f"the key in {hashing.FROM_ENVIRONMENT.value} is not the one by which "
                 f"the folds of {self.label} were made; set that one."
             )
-        return _hash_folds(
-            _digests(frame, self.columns, self.key), cut.units, cut.thresholds
-        )
+        return hashing.fold_of(self._digests(frame), cut.units, cut.thresholds)
 
-
-def _digests(
-    frame: pd.DataFrame, columns: Sequence[str], key: HeldKey
-) -> hashing.Digests:
-    chosen = stratifier.columns_of(frame, columns)
-    for name in columns:
-        if stratifier.is_truth(chosen[name]):
-            stratifier.written_of(frame, [name], truth=False)
-    try:
-        return hashing.keyed_digest(chosen, key.reveal())
-    except DataError as error:
-        raise DataError(f"stratify={' + '.join(columns)!r}: {error}") from None
-
-
-def _hash_folds(
-    digests: hashing.Digests, k: int, bounds: hashing.Digests | None
-) -> Numbers:
-    if bounds is None:
-        return (digests % np.uint64(k)).astype(np.intp)
-    return hashing.assign(digests, bounds).astype(np.intp)
+    def _digests(self, frame: pd.DataFrame) -> hashing.Digests:
+        chosen = stratifier.columns_of(frame, self.columns, truth=False)
+        try:
+            return hashing.keyed_digest(chosen, self.key.reveal())
+        except DataError as error:
+            raise DataError(f"stratify={self.label!r}: {error}") from None

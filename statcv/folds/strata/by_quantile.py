@@ -10,16 +10,10 @@ import pandas as pd
 
 from statcv.arguments import MAX_BINS, check_types, check_whole
 from statcv.errors import ArgumentError, DataError, FoldWarning, warn
+from statcv.folds.strata import stratifier as base
 from statcv.folds.strata.hashing import check_k, keyed_digest
 from statcv.folds.strata.identifiers import written
 from statcv.folds.strata.meant_otherwise import warn_of_identifier
-from statcv.folds.strata.stratifier import (
-    Cut,
-    Stratifier,
-    check_units,
-    columns_of,
-    is_truth,
-)
 from statcv.folds.strata.thresholds import EXACT, Thresholds, as_text, even_cuts
 from statcv.formula import why_text
 from statcv.numeric.arrays import Floats, Numbers
@@ -56,20 +50,19 @@ def by_quantile(column: str, per_fold: int = 1, thresholds: Any = None) -> ByQua
     check_types(by_quantile, locals())
     check_whole(per_fold, "per_fold", least=1, most=MAX_BINS)
     agreed = None if thresholds is None else Thresholds.of(thresholds)
-    if agreed is not None:
-        bins = len(agreed) + 1
-        if bins % per_fold or bins < 2 * per_fold:
-            raise ArgumentError(
-                f"{plural(len(agreed), 'threshold')} of {column} "
-                f"{'makes' if bins == 2 else 'make'} {bins} bins, from which no two or "
-                f"more folds of per_fold={per_fold} bins each can be made; k folds "
-                "need per_fold * k - 1 thresholds."
-            )
+    bins = 2 * per_fold if agreed is None else len(agreed) + 1
+    if bins % per_fold or bins < 2 * per_fold:
+        raise ArgumentError(
+            f"{plural(bins - 1, 'threshold')} of {column} "
+            f"{'makes' if bins == 2 else 'make'} {bins} bins, from which no two or "
+            f"more folds of per_fold={per_fold} bins each can be made; k folds need "
+            "per_fold * k - 1 thresholds."
+        )
     return ByQuantile((column,), int(per_fold), agreed)
 
 
 @dataclass(frozen=True, repr=False)
-class ByQuantile(Stratifier):
+class ByQuantile(base.Stratifier):
     """Bins of about equal count, or at thresholds; see :func:`by_quantile`.
 
     Attributes
@@ -135,14 +128,16 @@ class ByQuantile(Stratifier):
         """Warn of a column that looks like an identifier."""
         warn_of_identifier(frame, self.columns[0])
 
-    def cut(self, frame: pd.DataFrame, k: int, seed: int = 0, repeat: int = 0) -> Cut:
+    def cut(
+        self, frame: pd.DataFrame, k: int, seed: int = 0, repeat: int = 0
+    ) -> base.Cut:
         """Cut the values into ``per_fold * k`` bins."""
         k = check_k(k)
         if self.agreed is not None:
             return self._cut_at(self.agreed, frame, k, seed, repeat)
         numbers, dates = as_floats(frame, self.columns[0])
         distinct, counts = np.unique(numbers, return_counts=True)
-        check_units(counts, k, self.label, lambda i: _shown(distinct[i], dates))
+        base.check_units(counts, k, self.label, lambda i: _shown(distinct[i], dates))
         bins = min(self.per_fold * k, len(distinct))
         if bins < self.per_fold * k:
             warn(
@@ -161,15 +156,14 @@ class ByQuantile(Stratifier):
         at = Thresholds(tuple(bounds.tolist()), dates)
         return cut_at(self, at, k, codes, fixed=self.per_fold == 1)
 
-    def units_of(self, frame: pd.DataFrame, cut: Cut) -> Numbers:
+    def units_of(self, frame: pd.DataFrame, cut: base.Cut) -> Numbers:
         """Return the bin of each record."""
         at, (numbers, dates) = cut.at, as_floats(frame, self.columns[0])
         assert isinstance(at, Thresholds)
         if dates != at.dates:
-            kinds = ("numbers", "dates")
+            own, made = ("dates", "numbers") if dates else ("numbers", "dates")
             raise DataError(
-                f"column {self.label!r} holds {kinds[dates]}, but the bins were made "
-                f"of {kinds[at.dates]}."
+                f"column {self.label!r} holds {own}, but the bins were made of {made}."
             )
         return np.searchsorted(at.bounds, numbers, side="right")
 
@@ -200,7 +194,7 @@ class ByQuantile(Stratifier):
 
     def _cut_at(
         self, at: Thresholds, frame: pd.DataFrame, k: int, seed: int, repeat: int
-    ) -> Cut:
+    ) -> base.Cut:
         """Cut the values at given thresholds, and allocate the bins to folds."""
         bins, folds = len(at) + 1, self.n_folds
         if k != folds:
@@ -225,17 +219,12 @@ def _warn_of_empty(sizes: Numbers, label: str) -> None:
     if not len(empty):
         return
     listed = ", ".join(map(str, empty[:10])) + ", …" * (len(empty) > 10)
-    alone = ""
-    if len(filled) == 1:
-        alone = (
-            f" Fold {filled[0]} holds out every record, and leaves none to train on "
-            "here."
-        )
-    warn(
+    said = (
         f"{len(empty)} of {len(sizes)} folds at the thresholds of {label} hold out no "
-        f"record: {listed}. The other folds keep their numbers.{alone}",
-        FoldWarning,
+        f"record: {listed}. The other folds keep their numbers."
     )
+    alone = " Fold {} holds out every record, and leaves none to train on here."
+    warn(said + (alone.format(filled[0]) if len(filled) == 1 else ""), FoldWarning)
 
 
 def cut_at(
@@ -245,20 +234,17 @@ def cut_at(
     codes: Numbers,
     fixed: bool,
     allocated: Numbers | None = None,
-) -> Cut:
+) -> base.Cut:
     """Return the cut at thresholds, whose bins are folds or are allocated to k folds.
 
     Thresholds are midway between two values unless given; each lies in the bin above.
     """
     units, label = len(at) + 1, stratifier.label
-    said = f"{units} quantile bins of {label}"
+    said, then = f"{units} quantile bins of {label}", ""
     if allocated is not None:
-        said = f"{units} bins of {label} at given thresholds"
-    if fixed:
-        said += ", one a fold"
-    else:
-        said += f"{',' * (allocated is not None)} allocated to {k} folds"
-    return Cut(stratifier, units, fixed, codes, said, at, allocated)
+        said, then = f"{units} bins of {label} at given thresholds", ","
+    said += ", one a fold" if fixed else f"{then} allocated to {k} folds"
+    return base.Cut(stratifier, units, fixed, codes, said, at, allocated)
 
 
 def _shown(number: float, date: bool) -> str:
@@ -267,8 +253,8 @@ def _shown(number: float, date: bool) -> str:
 
 def as_floats(frame: pd.DataFrame, name: str) -> tuple[Floats, bool]:
     """Return a column as floats, and whether it holds dates."""
-    column = columns_of(frame, [name])[name]
-    if is_truth(column):
+    column = base.columns_of(frame, [name])[name]
+    if base.is_truth(column):
         raise DataError(
             f"column {name!r} holds truth values, which have no quantiles; "
             f"by_value({name!r}) keeps each of the two whole."
@@ -299,12 +285,9 @@ def as_floats(frame: pd.DataFrame, name: str) -> tuple[Floats, bool]:
 
 def is_numeric(column: pd.Series[Any]) -> bool:
     """Whether a column holds numbers, also as objects, but not truth values."""
+    types = pd.api.types
     if column.dtype == object:
         numbers = ("integer", "floating", "mixed-integer-float", "decimal")
-        return pd.api.types.infer_dtype(column) in numbers
-    types = pd.api.types
-    return (
-        types.is_numeric_dtype(column)
-        and not types.is_bool_dtype(column)
-        and not types.is_complex_dtype(column)
-    )
+        return types.infer_dtype(column) in numbers
+    other = types.is_bool_dtype(column) or types.is_complex_dtype(column)
+    return types.is_numeric_dtype(column) and not other

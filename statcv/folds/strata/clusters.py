@@ -84,8 +84,7 @@ class Strata(Printed):
     @property
     def stratifier(self) -> ByQuantile:
         """The stratifier that cuts and allocates other records in the same way."""
-        cuts = self._cuts
-        first = cuts[0]
+        first = self._cuts[0]
         if not isinstance(first.at, Thresholds):
             name = self.made_by or "its stratifier"
             raise SchemeError(
@@ -101,8 +100,7 @@ class Strata(Printed):
         """Whether k folds hold so few values or bins that they differ in them."""
         binned = bool(self.cuts) and isinstance(self.cuts[0].at, Thresholds)
         units = self.cuts[0].units if binned else self.count
-        known = bool(self.cuts and self.labels)
-        return known and units < ALIKE * len(self.labels[0])
+        return bool(self.cuts and self.labels) and units < ALIKE * len(self.labels[0])
 
     @property
     def finer_per_fold(self) -> int:
@@ -194,16 +192,16 @@ def read_strata(
     count = int(codes.max()) + 1
     if "stratifier" not in table:
         return Strata("stratum", codes, count)
-    found = _STRATIFIER.fullmatch(str(table["stratifier"].iloc[0]))
+    stratifier = table["stratifier"].iloc[0]
+    found = _STRATIFIER.fullmatch(str(stratifier))
     if found is None or table["stratifier"].nunique(dropna=False) > 1:
         raise DataError(
             "column 'stratifier' must be the same in all rows, such as "
-            f"'by_quantile(age)', not {table['stratifier'].iloc[0]!r}."
+            f"'by_quantile(age)', not {stratifier!r}."
         )
     made_by, label = found.groups()
-    strata = Strata(
-        label, codes, count, identifies=made_by != QUANTILE, made_by=made_by
-    )
+    how: dict[str, Any] = {"identifies": made_by != QUANTILE, "made_by": made_by}
+    strata = Strata(label, codes, count, **how)
     if "bin" in table:
         return _with_bins(strata, table, cells, position)
     if made_by == QUANTILE:
@@ -233,13 +231,12 @@ def _with_bins(
     folds, labels = [], []
     for repeat, own in cells.groupby("repeat", sort=True):
         pairs = own[["bin", "fold"]].drop_duplicates()
-        if pairs["bin"].duplicated().any():
-            twice = pairs.loc[pairs["bin"].duplicated(), "bin"].iloc[0]
-            raise DataError(f"bin {twice} lies in two folds of repeat {repeat}.")
+        twice = pairs.loc[pairs["bin"].duplicated(), "bin"].tolist()
+        if twice:
+            raise DataError(f"bin {twice[0]} lies in two folds of repeat {repeat}.")
         by_bin = pairs.set_index("bin")["fold"].reindex(names)
-        if by_bin.isna().any():
-            lost = names[by_bin.isna()][0]
-            raise DataError(f"bin {lost} lies in no fold of repeat {repeat}.")
+        if lost := names[by_bin.isna()].tolist():
+            raise DataError(f"bin {lost[0]} lies in no fold of repeat {repeat}.")
         label, fold = np.unique(by_bin.to_numpy(), return_inverse=True)
         folds.append(fold.astype(np.intp))
         labels.append(label.tolist())
@@ -286,17 +283,13 @@ def joined_strata(parts: Mapping[str, Strata]) -> Strata:
             "was made with different ones, so that equal identifiers lie in different "
             "folds."
         )
-    first = (known or strata)[0]
+    first, several = (known or strata)[0], len(strata) > 1
     offsets = np.cumsum([0, *(part.count for part in strata)])
-    codes = [part.codes + at for part, at in zip(strata, offsets, strict=False)]
-    bins = [part.bins for part in strata if part.bins is not None]
-    joined = replace(
-        first,
-        codes=np.concatenate(codes),
-        count=int(offsets[-1]),
-        bins=np.concatenate(bins) if len(bins) == len(strata) else None,
-        by_site=len(strata) > 1,
-    )
+    shifted = [part.codes + at for part, at in zip(strata, offsets, strict=False)]
+    own = [part.bins for part in strata if part.bins is not None]
+    bins = np.concatenate(own) if len(own) == len(strata) else None
+    codes, count = np.concatenate(shifted), int(offsets[-1])
+    joined = replace(first, codes=codes, count=count, bins=bins, by_site=several)
     if first.made_by == VALUE and first.cuts:
         return replace(joined, cuts=(unknown_cut(joined),) * len(first.cuts), folds=())
     return joined
@@ -333,9 +326,7 @@ def _fold_of_bin(strata: Strata) -> dict[tuple[int, str], Any]:
         return {}
     texts = strata.cuts[0].bins
     return {
-        (repeat, text): names[fold]
-        for repeat, (names, folds) in enumerate(
-            zip(strata.labels, strata.folds, strict=True), start=1
-        )
+        (at + 1, text): strata.labels[at][fold]
+        for at, folds in enumerate(strata.folds)
         for text, fold in zip(texts, folds.tolist(), strict=True)
     }

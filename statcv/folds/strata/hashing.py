@@ -26,14 +26,9 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv import errors
 from statcv.arguments import check_whole
-from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    PrivacyWarning,
-    SchemeError,
-    warn,
-)
+from statcv.errors import ArgumentError, ArgumentTypeError, SchemeError
 from statcv.folds.strata.identifiers import check_present, one_column, written
 from statcv.folds.strata.identifiers import normalise as normalise
 
@@ -94,12 +89,12 @@ def keyed_digest(values: Any, key: Key | None = FROM_ENVIRONMENT) -> Digests:
         found = np.frombuffer(hashes, dtype=">u8")[::4] >> np.uint64(8)
         digests[start : start + _AT_ONCE] = found[codes]
     if secret is None:
-        warn(
+        errors.warn(
             "values are hashed without a key, so anyone can hash every candidate and "
             "see which one fits: a century has 36 525 dates of birth, hashed in well "
             "under a second. A digest then reveals the date, a fold narrows it down. "
             "Give key=, the same wherever records are compared.",
-            PrivacyWarning,
+            errors.PrivacyWarning,
         )
     return digests
 
@@ -135,9 +130,7 @@ def keyed_fold(values: Any, k: int, key: Key | None = FROM_ENVIRONMENT) -> Folds
     array([3, 3, 3, 1])
     """
     k = check_k(k)
-    digests = keyed_digest(values, key)
-    digests %= np.uint64(k)
-    return digests.view(np.int64)
+    return fold_of(keyed_digest(values, key), k)
 
 
 def balanced_folds(
@@ -163,7 +156,14 @@ def balanced_folds(
     k = check_k(k)
     digests = keyed_digest(values, key)
     thresholds = even_thresholds(digests, k)
-    return assign(digests, thresholds), thresholds
+    return fold_of(digests, k, thresholds), thresholds
+
+
+def fold_of(digests: Digests, k: int, thresholds: Any = None) -> Folds:
+    """Return the fold of digests: between thresholds, or modulo ``k`` without any."""
+    if thresholds is None:
+        return (digests % np.uint64(k)).view(np.int64)
+    return assign(digests, thresholds)
 
 
 def even_thresholds(digests: Digests, k: int) -> Digests:
@@ -274,8 +274,7 @@ def _test_vectors() -> Iterator[tuple[bytes, Any, str, str, int]]:
     file = resources.files("statcv.folds.strata").joinpath("test_vectors.json")
     for row in json.loads(file.read_text("utf-8")):
         value = _TYPES[row["type"]](row["value"])
-        key = bytes.fromhex(row["key"])
-        yield key, value, row["written"], row["hmac"], row["fold"]
+        yield bytes.fromhex(row["key"]), value, row["written"], row["hmac"], row["fold"]
 
 
 TEST_VECTORS: Final = tuple(_test_vectors())

@@ -18,10 +18,6 @@ from statcv.folds.strata.thresholds import Thresholds
 from statcv.words import stored_sections
 
 
-def _double(number: float) -> str:
-    return f"CAST('{number!r}' AS double precision)"
-
-
 def _real(number: float) -> str:
     """Write a number for SQLite, which reads long decimals only nearly."""
     few_digits = float(f"{number:.15g}") == number
@@ -84,10 +80,9 @@ def sql_fold(
     columns = [column] if isinstance(column, str) else column
     if not isinstance(columns, (list, tuple)) or not columns:
         raise ArgumentError(f"column must be the name of a column, not {column!r}.")
-    character = sql["character"].format
+    character, quote = sql["character"].format, sql["quote"]
     space = " || ".join(map(character, _WHITE_SPACE))
-    names = (_quoted(name, sql["quote"], dialect) for name in columns)
-    texts = (sql["text"].format(name, space) for name in names)
+    texts = [sql["text"].format(_quoted(n, quote, dialect), space) for n in columns]
     text = f" || {character(ord(SEPARATOR))} || ".join(texts)
     digest = sql["digest"].format(sql["hmac"].format(sql["blob"].format(text)))
     if thresholds is None:
@@ -150,13 +145,12 @@ def sql_bins(
     else:
         value = sql["number"].format(name)
         missing = sql["no_number"].format(value)
-        write = _real if dialect == "sqlite" else _double
-        literals = [write(number) for number in at.values]
-    lines = [f"CASE WHEN {missing} THEN NULL"]
-    for literal, fold in zip(literals, folds, strict=False):
-        lines.append(f"  WHEN {value} < {literal} THEN {int(fold)}")
-    lines.append(f"  ELSE {int(folds[-1])} END")
-    return "\n".join(lines)
+        write = "CAST('{!r}' AS double precision)".format
+        literals = [*map(_real if dialect == "sqlite" else write, at.values)]
+    below = [f"{value} < {literal} THEN" for literal in literals]
+    cases = [f"  WHEN {one} {int(k)}" for one, k in zip(below, folds, strict=False)]
+    first, last = f"CASE WHEN {missing} THEN NULL", f"  ELSE {int(folds[-1])} END"
+    return "\n".join([first, *cases, last])
 
 
 def _named(dialect: str) -> SectionProxy:
@@ -198,23 +192,20 @@ def register_sqlite(connection: Any) -> None:
     encoding = connection.execute("PRAGMA encoding").fetchone()[0]
     if encoding != "UTF-8":
         raise ArgumentError(f"the database must hold text as UTF-8, not {encoding}.")
-    functions: dict[str, Callable[[Any], Any]] = {
+
+    @lru_cache(maxsize=8)
+    def read(bounds: str) -> list[int]:
+        return [*map(int, bounds.split(", "))]
+
+    functions: dict[str, Callable[..., Any]] = {
         "sha256": lambda x: None if x is None else hashlib.sha256(x).digest(),
         "nfc_normalize": lambda x: x and unicodedata.normalize("NFC", x),
         "big_endian": lambda x: x and int.from_bytes(x, "big"),
+        "interval_of": lambda x, at: None if x is None else bisect_right(read(at), x),
     }
     for name, function in functions.items():
-        connection.create_function(name, 1, function, deterministic=True)
-    connection.create_function("interval_of", 2, _interval_of, deterministic=True)
-
-
-def _interval_of(digest: int | None, bounds: str) -> int | None:
-    return None if digest is None else bisect_right(_read(bounds), digest)
-
-
-@lru_cache(maxsize=8)
-def _read(bounds: str) -> tuple[int, ...]:
-    return tuple(map(int, bounds.split(", ")))
+        arguments = 1 + (name == "interval_of")
+        connection.create_function(name, arguments, function, deterministic=True)
 
 
 def register_duckdb(connection: Any) -> None:
@@ -233,12 +224,11 @@ def register_duckdb(connection: Any) -> None:
     >>> found
     (3,)
     """
+
+    def sha256(x: bytes | None) -> str | None:
+        return None if x is None else hashlib.sha256(x).hexdigest()
+
     kinds = "SELECT parameter_types FROM duckdb_functions() WHERE function_name = "
     if (["BLOB"],) not in connection.execute(kinds + "'sha256'").fetchall():
-        connection.create_function(
-            "sha256",
-            lambda x: None if x is None else hashlib.sha256(x).hexdigest(),
-            ["BLOB"],
-            "VARCHAR",
-            null_handling="special",
-        )
+        given = sha256, ["BLOB"], "VARCHAR"
+        connection.create_function("sha256", *given, null_handling="special")

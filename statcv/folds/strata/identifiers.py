@@ -117,7 +117,7 @@ def written(values: Any) -> tuple[list[str], Numbers]:
 
 
 def _joined(frame: pd.DataFrame) -> tuple[list[str], Numbers]:
-    columns = [written(frame.iloc[:, i]) for i in range(frame.shape[1])]
+    columns = [written(column) for _, column in frame.items()]
     if not columns:
         raise ArgumentTypeError("values must have a column at least.")
     if len(columns) == 1:
@@ -133,10 +133,8 @@ def _joined(frame: pd.DataFrame) -> tuple[list[str], Numbers]:
         pairs = codes.astype(np.int64) * len(texts) + part
         codes, distinct = pd.factorize(pairs)
         left, right = np.divmod(distinct, max(len(texts), 1))
-        joined = [
-            f"{joined[i]}{SEPARATOR}{texts[j]}"
-            for i, j in zip(left, right, strict=True)
-        ]
+        both = zip(left, right, strict=True)
+        joined = [f"{joined[i]}{SEPARATOR}{texts[j]}" for i, j in both]
     return joined, codes
 
 
@@ -147,9 +145,8 @@ def one_column(values: Any) -> Any:
     if getattr(values, "ndim", 1) == 1:
         if isinstance(values, (pd.Series, pd.Index, pd.Categorical, np.ndarray)):
             return values
-        if isinstance(values, Iterable) and not isinstance(
-            values, (str, bytes, Mapping, Set)
-        ):
+        whole = isinstance(values, (str, bytes, Mapping, Set))
+        if isinstance(values, Iterable) and not whole:
             return list(values)
     raise ArgumentTypeError(
         f"values must be one column or list, not {type(values).__name__}."
@@ -175,12 +172,11 @@ def count_missing(values: Any) -> int:
 
 def check_present(values: Any) -> None:
     """Raise a DataError that counts what is missing, of a frame in the first column."""
-    if isinstance(values, pd.DataFrame):
-        for i, name in enumerate(values.columns):
-            if count := count_missing(values.iloc[:, i]):
-                raise _missing(count, len(values), f"values of {name!r}")
-    elif count := count_missing(values):
-        raise _missing(count, len(values), "values")
+    framed = isinstance(values, pd.DataFrame)
+    for name, column in values.items() if framed else [("", values)]:
+        if count := count_missing(column):
+            of = f"values of {name!r}" if framed else "values"
+            raise _missing(count, len(values), of)
 
 
 def _missing(count: int, n: int, values: str) -> DataError:

@@ -44,16 +44,14 @@ def warn_of_no_repeats(counts: Numbers, columns: Sequence[str]) -> None:
     """
     if len(counts) < 2 or counts.max() > 1:
         return
-    label = " + ".join(columns)
-    advice = ""
-    if len(columns) == 1:
-        advice = (
-            f"; by_quantile({columns[0]!r}) cuts a covariate into bins, which is "
-            "fold-stratification by a number"
-        )
+    advice = (
+        f"; by_quantile({columns[0]!r}) cuts a covariate into bins, which is "
+        "fold-stratification by a number"
+    )
     warn(
-        f"no value of {label} occurs twice among {counts.sum()} records, so that "
-        f"stratify= keeps nothing together: each record is its own group{advice}.",
+        f"no value of {' + '.join(columns)} occurs twice among {counts.sum()} records, "
+        "so that stratify= keeps nothing together: each record is its own group"
+        f"{advice * (len(columns) == 1)}.",
         FoldWarning,
     )
 
@@ -86,13 +84,12 @@ def warn_of_near_values(texts: Sequence[str], label: str) -> None:
     groups = [group for group in alike.values() if len(group) > 1]
     if not groups:
         return
-    count = sum(map(len, groups))
     joined = [[text.replace(SEPARATOR, " + ") for text in group] for group in groups]
     shown = listed([" and ".join(map(repr, group)) for group in joined], most=3)
     warn(
-        f"{count} of {len(texts)} distinct values of {label} differ from another only "
-        "in case, blanks or leading zeros, in how a number is written or in the time "
-        f"of a day: {shown}. They count as different groups; "
+        f"{sum(map(len, groups))} of {len(texts)} distinct values of {label} differ "
+        "from another only in case, blanks or leading zeros, in how a number is "
+        f"written or in the time of a day: {shown}. They count as different groups; "
         "write them alike if they are the same.",
         FoldWarning,
     )
@@ -180,10 +177,8 @@ def _function_of_order(values: pd.Series[Any], first: Numbers) -> bool:
 
     A column that cuts it into intervals counts too: each level is one stretch.
     """
-    by_value = values.iloc[first]
-    if pd.api.types.is_numeric_dtype(by_value) and not pd.api.types.is_bool_dtype(
-        by_value
-    ):
+    by_value, types = values.iloc[first], pd.api.types
+    if types.is_numeric_dtype(by_value) and not types.is_bool_dtype(by_value):
         steps = np.diff(by_value.to_numpy(dtype=float, na_value=np.nan))
         if (steps >= 0).all() or (steps <= 0).all():
             return True

@@ -167,8 +167,13 @@ class Stratifier(ABC):
         """Return the unit of each record of other data in a cut; -1 for none."""
 
 
-def columns_of(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Return the columns, which must exist and have no missing values."""
+def columns_of(
+    frame: pd.DataFrame, columns: Sequence[str], truth: bool = True
+) -> pd.DataFrame:
+    """Return the columns, which must exist and have no missing values.
+
+    Columns of truth values are refused where ``truth`` is False.
+    """
     for name in columns:
         check_column(frame, name, "stratify")
         if count := count_missing(frame[name]):
@@ -177,6 +182,13 @@ def columns_of(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
                 "records, and what is missing has no fold; leave those rows out "
                 f"(data.dropna(subset=[{name!r}])), or give each a value of its own."
             )
+    of_truth = [name for name in columns if is_truth(frame[name])]
+    if of_truth and not truth:
+        name = of_truth[0]
+        raise errors.DataError(
+            f"stratify={name!r} is a column of truth values, which do not identify; "
+            f"by_value({name!r}) keeps each of the two whole."
+        )
     return frame[list(columns)]
 
 
@@ -184,14 +196,9 @@ def written_of(
     frame: pd.DataFrame, columns: Sequence[str], truth: bool = True
 ) -> tuple[list[str], Numbers]:
     """Return distinct written forms, and the code of each record."""
-    chosen = columns_of(frame, columns)
+    chosen = columns_of(frame, columns, truth)
     for name in columns:
         if is_truth(chosen[name]):
-            if not truth:
-                raise errors.DataError(
-                    f"stratify={name!r} is a column of truth values, which do not "
-                    f"identify; by_value({name!r}) keeps each of the two whole."
-                )
             chosen = chosen.assign(**{name: chosen[name].astype(object).map(str)})
     try:
         return written(chosen)
@@ -216,8 +223,7 @@ def check_units(
             f"{label} has {plural(len(counts), 'distinct value')}, which cannot fill "
             f"k={k} folds, since equal values are never split; use a smaller k."
         )
-    heavy = int((counts > -(-n // k)).sum())
-    if heavy:
+    if heavy := int((counts > -(-n // k)).sum()):
         largest = int(counts.argmax())
         which = "the largest" if name is None else f"{label}={name(largest)}"
         errors.warn(

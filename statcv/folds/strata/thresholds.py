@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, time
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any, Final
@@ -69,14 +69,11 @@ class Thresholds(Printed):
         if len(kinds) > 1:
             raise ArgumentTypeError("thresholds mix numbers and dates; give one kind.")
         made = cls(tuple(number for number, _ in read), kinds.pop())
-        texts = made.texts
-        for i, (low, high) in enumerate(
-            zip(made.values, made.values[1:], strict=False)
-        ):
-            if low >= high:
-                raise ArgumentError(
-                    f"thresholds must rise, but {texts[i + 1]} comes after {texts[i]}."
-                )
+        if len(wrong := np.flatnonzero(np.diff(made.bounds) <= 0)):
+            before, after = made.texts[wrong[0]], made.texts[wrong[0] + 1]
+            raise ArgumentError(
+                f"thresholds must rise, but {after} comes after {before}."
+            )
         return made
 
     def __len__(self) -> int:
@@ -102,10 +99,8 @@ class Thresholds(Printed):
     @property
     def listed(self) -> str:
         """The thresholds as a list in print, the first and the last of many."""
-        texts = self.texts
-        if len(texts) > 6:
-            texts = [*texts[:3], "…", texts[-1]]
-        return f"[{', '.join(texts)}]"
+        texts, many = self.texts, len(self) > 6
+        return f"[{', '.join([*texts[:3], '…', texts[-1]] if many else texts)}]"
 
     @property
     def bins(self) -> list[str]:
@@ -178,8 +173,7 @@ def _number_or_day(value: Any) -> tuple[float, bool]:
     if pd.api.types.is_scalar(value) and pd.isna(value):
         raise ArgumentError(f"a threshold is missing: {value!r}.")
     if isinstance(value, (str, date, np.datetime64)):
-        day = _day(value)
-        return float(day.astype(np.int64)), True
+        return float(_day(value).astype(np.int64)), True
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, Decimal)):
         raise ArgumentTypeError(
             f"a threshold must be a number or a date, not {value!r}."
@@ -206,9 +200,9 @@ def _day(value: Any) -> Any:
         day = value.astype("datetime64[D]")
         midnight = day == value
     else:
-        moment = value if isinstance(value, datetime) else None
-        day = np.datetime64((moment.date() if moment else value).isoformat(), "D")
-        midnight = moment is None or not any(moment.time().isoformat().strip("0:."))
+        timed = isinstance(value, datetime)
+        day = np.datetime64((value.date() if timed else value).isoformat(), "D")
+        midnight = not timed or value.time() == time()
     if not midnight:
         raise ArgumentError(
             f"threshold {value} has a time of day, but dates count by day."
@@ -265,8 +259,7 @@ def _least_squares(below: Positions, places: list[Positions]) -> Positions:
         best = total.argmin(axis=1)
         back.append(best)
         before, cost = here, np.minimum(total[np.arange(len(here)), best], _NEVER)
-    cuts = np.empty(len(places), dtype=np.int64)
-    at = back[-1][0]
+    cuts, at = np.empty(len(places), dtype=np.int64), back[-1][0]
     for j in range(len(places) - 1, -1, -1):
         cuts[j], at = places[j][at], back[j][at]
     return cuts
@@ -282,30 +275,25 @@ def _coarse_to_fine(below: Positions, bins: int) -> Positions:
     share = _share(counts, bins)
     mass = np.concatenate([[0.0], np.cumsum(np.minimum(counts, share))])
     last = len(below) - 1
-    places = []
-    for j in range(1, bins):
-        near = (j + np.arange(-64, 65) / 4) * share
-        right = np.searchsorted(mass, near)
-        # room for the cuts before and after
-        places.append(np.unique(np.clip([right - 1, right], j, last - (bins - j))))
-    cuts = _least_squares(below, places)
-    step, least = share / 4, _squares(below, cuts)
+    edge = np.arange(1, bins)[:, None]
+
+    def cheapest(near: Positions) -> tuple[Positions, int]:
+        """Choose among places near each cut, with room for the cuts beside it."""
+        inside = np.clip(near, edge, last - (bins - edge))
+        cuts = _least_squares(below, [np.unique(row) for row in inside])
+        sizes = np.diff(below[np.concatenate([[0], cuts, [last]])])
+        return cuts, int((sizes * sizes).sum())
+
+    right = np.searchsorted(mass, (edge + np.arange(-64, 65) / 4) * share)
+    cuts, least = cheapest(np.hstack([right - 1, right]))
+    step = share / 4
     while True:
         step = step / 8
         near = mass[cuts][:, None] + np.arange(-16, 17) * step
-        beside = cuts[:, None] + np.arange(-8, 9)
-        both = np.hstack([np.searchsorted(mass, near), beside])
-        edge = np.arange(1, bins)[:, None]
-        both = np.clip(both, edge, last - (bins - edge))
-        cuts = _least_squares(below, [np.unique(row) for row in both])
-        before, least = least, _squares(below, cuts)
+        beside, before = cuts[:, None] + np.arange(-8, 9), least
+        cuts, least = cheapest(np.hstack([np.searchsorted(mass, near), beside]))
         if step <= 1 and least == before:
             return cuts
-
-
-def _squares(below: Positions, cuts: Positions) -> int:
-    sizes = np.diff(below[np.concatenate([[0], cuts, [len(below) - 1]])])
-    return int((sizes * sizes).sum())
 
 
 def _share(counts: Positions, bins: int) -> float:

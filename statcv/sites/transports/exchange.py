@@ -13,7 +13,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -134,7 +135,7 @@ def opened(content: bytes, public: str, party: str, file: str) -> bytes:
     """
     begin = len(MAGIC)
     length = int.from_bytes(content[begin : begin + _LENGTH], "big")
-    short = len(content) < OVERHEAD or len(content) < OVERHEAD + length
+    short = len(content) < OVERHEAD + length
     if short and MAGIC.startswith(content[:begin]) and length <= MAX_MESSAGE_BYTES:
         raise IncompleteError(f"{file} is incomplete; copy it again.")
     signature, body = content[begin + _LENGTH : OVERHEAD], content[OVERHEAD:]
@@ -365,7 +366,7 @@ class Exchange:
     def files(self) -> list[str]:
         """Return the names of the files of the exchange, in order."""
         names = [path.name for path in self.path.iterdir() if path.is_file()]
-        return sorted(n for n in names if n == ROSTER or _party(n) is not None)
+        return sorted(name for name in names if _party(name) is not None)
 
     def tidy(self, party: str, parties: Collection[str] = ()) -> None:
         """Remove what a party left half-written, and warn of other people's files.
@@ -381,7 +382,7 @@ class Exchange:
         for path in sorted(self.path.iterdir()):
             draft = DRAFT.fullmatch(path.name)
             name = draft[1] if draft else path.name
-            of = COORDINATOR if name == ROSTER else _party(name)
+            of = _party(name)
             if draft and of == party:
                 path.unlink(missing_ok=True)
             known = of is not None and (not parties or of in parties)
@@ -397,8 +398,10 @@ class Exchange:
 
 def _party(name: str) -> str | None:
     """Return the party whose file has a name, or None if it is no such file."""
+    if name == ROSTER:
+        return COORDINATOR
     found = CARD.fullmatch(name) or FILE.fullmatch(name)
-    return None if found is None else found.groups()[-1]
+    return found and found.groups()[-1]
 
 
 def card_name(party: str) -> str:
@@ -488,17 +491,15 @@ def read(path: Path, most: int | None = None) -> bytes | None:
     ExchangeError
         If it cannot be read, or is too long.
     """
-    try:
-        if not path.is_file():
+    content = b""
+    with _telling(f"read {path}"):
+        try:
+            if not path.is_file():
+                return None
+            with path.open("rb") as file:
+                content = file.read(-1 if most is None else most + 1)
+        except FileNotFoundError:
             return None
-        with path.open("rb") as file:
-            content = file.read(-1 if most is None else most + 1)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise errors.ExchangeError(
-            f"cannot read {path}: {errors.reason(error)}."
-        ) from None
     if most is not None and len(content) > most:
         raise errors.ExchangeError(
             f"{path} is longer than the limit of {most} bytes, and is not read."
@@ -516,13 +517,9 @@ def write(path: Path, content: bytes, mode: int = 0o666) -> None:
     """
     if read(path) == content:
         return
-    try:
+    advice = "make room or give access, and repeat the command."
+    with _telling(f"write {path}", f" Nothing is left half-written; {advice}"):
         write_whole(path, content, mode)
-    except OSError as error:
-        raise errors.ExchangeError(
-            f"cannot write {path}: {errors.reason(error)}. Nothing is left "
-            "half-written; make room or give access, and repeat the command."
-        ) from None
 
 
 def make_folder(path: Path, mode: int = 0o777) -> None:
@@ -533,9 +530,15 @@ def make_folder(path: Path, mode: int = 0o777) -> None:
     ExchangeError
         If it cannot be made.
     """
-    try:
+    with _telling(f"make the directory {path}"):
         path.mkdir(mode, parents=True, exist_ok=True)
+
+
+@contextmanager
+def _telling(what: str, advice: str = "") -> Iterator[None]:
+    """Turn what the system refuses into an error that says what was tried."""
+    try:
+        yield
     except OSError as error:
-        raise errors.ExchangeError(
-            f"cannot make the directory {path}: {errors.reason(error)}."
-        ) from None
+        why = errors.reason(error)
+        raise errors.ExchangeError(f"cannot {what}: {why}.{advice}") from None

@@ -96,10 +96,8 @@ class TreeProcess:
             said: dict[str, Any] = self._pipe.recv()
         except (EOFError, OSError):
             return None
-        if said["is"] == "alive":
-            self._asked -= 1
-        else:
-            self.said += 1
+        alive = said["is"] == "alive"
+        self._asked, self.said = self._asked - alive, self.said + (not alive)
         return said
 
     def ask(self) -> None:
@@ -264,15 +262,11 @@ def make_certificates(folder: Path, host: str) -> None:
     made = made.not_valid_before(now - day).not_valid_after(now + day)
     made = made.add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), False)
     made = made.add_extension(x509.BasicConstraints(True, path_length=None), True)
-    encoding = serialization.Encoding.PEM
-    certificate = made.sign(key, hashes.SHA256()).public_bytes(encoding)
-    secret = key.private_bytes(
-        encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    for file in ("rootCA.pem", "server.crt", "client.crt"):
-        write(folder / file, certificate, OWN)
-    for file in ("server.key", "client.key"):
-        write(folder / file, secret, OWN)
+    pem, pkcs8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    certificate = made.sign(key, hashes.SHA256()).public_bytes(pem)
+    secret = key.private_bytes(pem, pkcs8, serialization.NoEncryption())
+    for file in ("rootCA.pem", "server.crt", "client.crt", "server.key", "client.key"):
+        write(folder / file, secret if file.endswith("key") else certificate, OWN)
 
 
 # ---- growing ----
@@ -343,13 +337,13 @@ class Grower:
             If a site is gone, or is not there in time; it is named if it is known.
         """
         need_plugin()
-        folder = self.server.certificates
+        folder, plan = self.server.certificates, job.records.plan
         asked = {
             "do": "grow",
             "arrays": job.arrays,
-            "bins": trees.numbers_of_bins(job.records.plan),
-            "parameters": trees.parameters_of(job.records.plan.model),
-            "rounds": job.records.plan.model["rounds"],
+            "bins": trees.numbers_of_bins(plan),
+            "parameters": trees.parameters_of(plan.model),
+            "rounds": plan.model["rounds"],
             "address": self.server.address,
             "certificates": str(folder.resolve()),
             "sites": len(job.sites),
@@ -379,16 +373,11 @@ class Grower:
     def _who_is_silent(self, job: trees.Job, begun: bool) -> str:
         if silent := self.together.silent(self.together.processes[job.site]):
             return f"site {listed(silent)} does not answer while trees are grown"
-        others = listed([site for site in job.sites if site != job.site])
+        others = f"site {listed([site for site in job.sites if site != job.site])}"
+        who, at = f"site {job.site} has waited", self.server.address
         if begun:
-            return (
-                f"site {job.site} has waited {self.silent:g} seconds for the sums of "
-                f"site {others}"
-            )
-        return (
-            f"site {job.site} has waited {self.come:g} seconds for site {others}, or "
-            f"for the server at {self.server.address}"
-        )
+            return f"{who} {self.silent:g} seconds for the sums of {others}"
+        return f"{who} {self.come:g} seconds for {others}, or for the server at {at}"
 
     def _lose(self, why: str) -> NoReturn:
         self.together.lose(why)
@@ -409,11 +398,7 @@ def growing_here(sites: Sequence[str]) -> Iterator[dict[str, Grower]]:
     with tempfile.TemporaryDirectory() as name:
         folder, port, together = Path(name), free_port(), Together()
         make_certificates(folder, LOCAL)
-        server = Server(f"{LOCAL}:{port}", folder)
+        server, come = Server(f"{LOCAL}:{port}", folder), MAX_SECONDS_TO_COME_HERE
+        grower = Grower(server, come=come, together=together)
         with serving(len(sites), folder, port):
-            yield {
-                site: Grower(
-                    server, MAX_SECONDS_TO_COME_HERE, MAX_SECONDS_PER_TREE, together
-                )
-                for site in sites
-            }
+            yield dict.fromkeys(sites, grower)

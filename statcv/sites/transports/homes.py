@@ -167,7 +167,7 @@ def read_ledger(folder: Path) -> Ledger:
     """
     path = folder / "ledger.json"
     why = f"the ledger {path} is damaged; restore it."
-    return _parsed(path, lambda text: Ledger.from_json(text.decode()), why) or Ledger()
+    return _parsed(path, Ledger.from_json, why) or Ledger()
 
 
 def read_trees(path: Path) -> list[bytes] | None:
@@ -178,10 +178,11 @@ def read_trees(path: Path) -> list[bytes] | None:
     SiteError
         If it is damaged.
     """
-    why = f"the trees {path} are damaged; restore them."
-    return _parsed(
-        path, lambda text: [base64.b64decode(t) for t in json.loads(text)["trees"]], why
-    )
+
+    def parse(text: bytes) -> list[bytes]:
+        return [base64.b64decode(one) for one in json.loads(text)["trees"]]
+
+    return _parsed(path, parse, f"the trees {path} are damaged; restore them.")
 
 
 def read_log(path: Path) -> list[Entry]:
@@ -216,9 +217,7 @@ def locked(folder: Path) -> Iterator[None]:
         except OSError:  # a file system without locks
             pass
         for path in [*folder.glob(".*.tmp"), *folder.glob("plan-*/.*.tmp")]:
-            if directory.DRAFT.fullmatch(
-                path.name
-            ):  # the draft of a process that was killed
+            if directory.DRAFT.fullmatch(path.name):  # a killed process left it
                 path.unlink(missing_ok=True)
         yield
     finally:
@@ -246,12 +245,11 @@ def _held(folder: Path) -> dict[str, Any] | None:
 
 
 def _key(folder: Path) -> directory.SigningKey:
+    def parse(text: bytes) -> directory.SigningKey:
+        return directory.SigningKey(bytes.fromhex(text.decode().strip()))
+
     path = folder / "signing.key"
-    key = _parsed(
-        path,
-        lambda text: directory.SigningKey(bytes.fromhex(text.decode().strip())),
-        f"{path} is damaged; restore it.",
-    )
+    key = _parsed(path, parse, f"{path} is damaged; restore it.")
     if key is None:
         raise SiteError(f"{folder} has lost its signing key; join again.")
     return key

@@ -16,15 +16,10 @@ from statcv.sites.coordinator import Coordinator
 from statcv.sites.plan import SitesPlan
 from statcv.sites.progress import Phase
 from statcv.sites.site import Site
-from statcv.sites.transports.exchange import COORDINATOR, Exchange
+from statcv.sites.transports import parties
+from statcv.sites.transports.exchange import COORDINATOR, Exchange, Turn
 from statcv.sites.transports.federated import growing_here
 from statcv.sites.transports.homes import locked
-from statcv.sites.transports.parties import (
-    CoordinatorParty,
-    SiteParty,
-    coordinate,
-    join,
-)
 from statcv.sites.trees import Grow
 
 T = TypeVar("T")
@@ -68,11 +63,11 @@ class InProcess:
                 for name, one in data.items()
             }
             coordinator = Coordinator(plan)
-            message = coordinator.start()
+            coordinator.start()
             while not coordinator.ended:
                 together = coordinator.progress.phase == Phase.GROW
-                message = coordinator.step(self._answers(message, together))
-            self._answers(message, together=False)
+                coordinator.step(self._answers(coordinator.latest, together))
+            self._answers(coordinator.latest, together=False)
         return coordinator
 
     def _answers(self, message: bytes, together: bool) -> list[bytes]:
@@ -153,20 +148,18 @@ class Directory:
         with growers(plan, data) as grow, ExitStack() as held:
             for name in (COORDINATOR, *data):
                 held.enter_context(locked(self.homes / name))
-            made = coordinate(self.homes / COORDINATOR, plan, list(data))
-            coordinator = CoordinatorParty(made)
-            parties = []
+            made = parties.coordinate(self.homes / COORDINATOR, plan, list(data))
+            coordinator, steps = parties.CoordinatorParty(made), []
             for name, frame in data.items():
-                home = join(self.homes / name, plan, name, frame)
-                party = SiteParty(home, partial(as_frame, frame), grow.get(name))
-                parties.append(party)
-            while True:
-                turns = [coordinator.step(self.exchange)]
-                steps = [partial(party.step, self.exchange) for party in parties]
-                turns += done(steps, together=plan.grown)
-                if all(turn.ended for turn in turns):
-                    break
+                home = parties.join(self.homes / name, plan, name, frame)
+                read = partial(as_frame, frame)
+                party = parties.SiteParty(home, read, grow.get(name))
+                steps.append(partial(party.step, self.exchange))
+            turns = [Turn("", moved=True)]
+            while not all(turn.ended for turn in turns):
                 if not any(turn.moved for turn in turns):
-                    raise ExchangeError(" ".join(turn.sentence for turn in turns))
+                    raise ExchangeError(" ".join(map(str, turns)))
+                turns = [coordinator.step(self.exchange)]
+                turns += done(steps, together=plan.grown)
             self.files = len(self.exchange.files())
             return coordinator.ended()

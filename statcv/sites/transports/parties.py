@@ -7,7 +7,7 @@ received messages. Its files are then the same bytes as before, signatures inclu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,22 +19,7 @@ from statcv.sites.messages import MINIMUM_SITES, Message, is_refusal, too_few
 from statcv.sites.plan import SitesPlan
 from statcv.sites.progress import Phase
 from statcv.sites.site import Site
-from statcv.sites.transports.exchange import (
-    COORDINATOR,
-    ROSTER,
-    Exchange,
-    IncompleteError,
-    Turn,
-    card_name,
-    check_names,
-    file_name,
-    key_name,
-    named,
-    read,
-    read_document,
-    waiting,
-    write,
-)
+from statcv.sites.transports import exchange as files
 from statcv.sites.transports.homes import TREES_FILE, Home, read_ledger, read_trees
 from statcv.sites.trees import DroppedOutError, Grow, Job
 from statcv.words import listed
@@ -61,24 +46,24 @@ def coordinate(folder: Path, plan: SitesPlan, sites: Sequence[str] = ()) -> Home
     names = sorted(sites or plan.sites)
     if not names:
         raise SiteError("the plan names no sites; say which take part: A,B,C.")
-    check_names(names)
+    files.check_names(names)
     if plan.sites and set(names) != set(plan.sites):
         raise SiteError(
-            f"the plan is for {named(sorted(plan.sites))}, and not for "
-            f"{named(names)}; agree on a new plan, or name the same sites."
+            f"the plan is for {files.named(sorted(plan.sites))}, and not for "
+            f"{files.named(names)}; agree on a new plan, or name the same sites."
         )
     if len(names) < MINIMUM_SITES:
-        raise SiteError(f"{named(names)}: {too_few(len(names))}")
+        raise SiteError(f"{files.named(names)}: {too_few(len(names))}")
     if (folder / "home.json").exists():
         old = Home.open(folder)
         same = old.plan.fingerprint == plan.fingerprint
         begun = old.site_keys() if same else None
         if begun and set(begun) != set(names):
             raise SiteError(
-                f"the plan was begun with {named(sorted(begun))}, and not with "
-                f"{named(names)}; agree on a new plan for other sites."
+                f"the plan was begun with {files.named(sorted(begun))}, and not with "
+                f"{files.named(names)}; agree on a new plan for other sites."
             )
-    return Home.make(folder, COORDINATOR, plan, {"sites": names})
+    return Home.make(folder, files.COORDINATOR, plan, {"sites": names})
 
 
 @dataclass(eq=False)
@@ -92,14 +77,8 @@ class CoordinatorParty:
 
     home: Home
     _run: Coordinator | None = field(default=None, init=False)
-    _latest: bytes = field(default=b"", init=False)
 
-    @property
-    def sites(self) -> list[str]:
-        """Names of the sites that take part."""
-        return list(self.home.told["sites"])
-
-    def step(self, exchange: Exchange) -> Turn:
+    def step(self, exchange: files.Exchange) -> files.Turn:
         """Add up the answers of all sites, or say whom the coordinator waits for.
 
         Raises
@@ -112,36 +91,41 @@ class CoordinatorParty:
         """
         home, who, did = self.home, "The coordinator", []
         exchange.make()
-        exchange.tidy(COORDINATOR, [*self.sites, COORDINATOR])
-        if exchange.publish_card(COORDINATOR, home.key, home.plan):
-            did.append(f"left its public key in {card_name(COORDINATOR)}")
+        exchange.tidy(files.COORDINATOR, [*home.told["sites"], files.COORDINATOR])
+        if exchange.publish_card(files.COORDINATOR, home.key, home.plan):
+            did.append(f"left its public key in {files.card_name(files.COORDINATOR)}")
         keys, absent = self._keys(exchange)
         if absent:
-            names = listed([card_name(site) for site in absent])
-            return waiting(
+            names = listed([files.card_name(site) for site in absent])
+            return files.waiting(
                 who, did, f"the public key of site {listed(absent)} ({names})"
             )
         run = self._resumed(keys)
         number = run.progress.round
-        roster = home.key.document(COORDINATOR, home.plan, keys=dict(keys))
-        if exchange.leave(ROSTER, roster):
-            did.append(f"listed the keys of {len(keys)} sites in {ROSTER}")
-        if self._publish(exchange):
+        roster = home.key.document(files.COORDINATOR, home.plan, keys=dict(keys))
+        if exchange.leave(files.ROSTER, roster):
+            did.append(f"listed the keys of {len(keys)} sites in {files.ROSTER}")
+        if exchange.publish(number, files.COORDINATOR, home.key, run.latest):
             did.append(f"published round {number} ({run.progress.phase})")
-        if run.ended:
-            return Turn(self._end(exchange, keys), bool(did), ended=True)
-        if absent := self._collect(exchange, keys, number):
-            files = listed([file_name(number, site) for site in absent])
-            return waiting(who, did, f"{named(absent)} ({files})")
-        self._advance(run, keys, number)
-        self._publish(exchange)
-        if run.ended:
-            return Turn(self._end(exchange, keys), True, ended=True)
-        return Turn(
-            f"{who} added up the answers of {len(keys)} sites to round {number}, and "
-            f"published round {number + 1} ({run.progress.phase}) in "
-            f"{file_name(number + 1, COORDINATOR)}.",
-            True,
+        if not run.ended:
+            if absent := self._collect(exchange, keys, number):
+                awaited = listed([files.file_name(number, site) for site in absent])
+                return files.waiting(who, did, f"{files.named(absent)} ({awaited})")
+            self._advance(run, keys)
+            exchange.publish(number + 1, files.COORDINATOR, home.key, run.latest)
+            did.append(
+                f"added up the answers of {len(keys)} sites to round {number}, and "
+                f"published round {number + 1} ({run.progress.phase}) in "
+                f"{files.file_name(number + 1, files.COORDINATOR)}"
+            )
+        if not run.ended:
+            return files.Turn(f"{who} {did[-1]}.", True)
+        # who has not read the last message
+        absent = self._collect(exchange, keys, run.progress.round)
+        still = "; the last message is still to be read by " if absent else ""
+        told = f"The run has ended after {run.progress.round} rounds{still}"
+        return files.Turn(
+            f"{told}{files.named(absent) if absent else ''}.", bool(did), ended=True
         )
 
     def ended(self) -> Coordinator:
@@ -164,17 +148,18 @@ class CoordinatorParty:
 
     # ---- keys ----
 
-    def _keys(self, exchange: Exchange) -> tuple[dict[str, str], list[str]]:
+    def _keys(self, exchange: files.Exchange) -> tuple[dict[str, str], list[str]]:
         """Return the public keys of the sites, and which sites have left none."""
         kept = self.home.site_keys()
         if kept is not None:
             return kept, []
-        found = {site: exchange.public_key(site, self.home.plan) for site in self.sites}
+        names, plan = self.home.told["sites"], self.home.plan
+        found = {site: exchange.public_key(site, plan) for site in names}
         keys = {site: key for site, key in found.items() if key is not None}
-        absent = [site for site in self.sites if site not in keys]
+        absent = [site for site in names if site not in keys]
         if len({*keys.values(), self.home.key.public}) <= len(keys):
             raise SiteError(
-                f"two of {named(list(keys))} have the same key; each needs a "
+                f"two of {files.named(list(keys))} have the same key; each needs a "
                 "home of its own."
             )
         if not absent:
@@ -183,48 +168,41 @@ class CoordinatorParty:
 
     # ---- rounds ----
 
-    @property
-    def _kept(self) -> Exchange:
-        """The answers that were taken, which nobody can change again."""
-        return Exchange(self.home.own)
-
     def _resumed(self, keys: Mapping[str, str]) -> Coordinator:
         """Return the run as it was after the last answers of all sites."""
         if self._run is None:
             run = Coordinator(self.home.plan)
-            self._latest = run.start()
-            while not run.ended:
-                number = run.progress.round
-                names = [file_name(number, site) for site in keys]
-                if not all((self.home.own / name).exists() for name in names):
-                    break
-                self._advance(run, keys, number)
+            run.start()
+            while not run.ended and not self._unanswered(run.progress.round, keys):
+                self._advance(run, keys)
             self._run = run
         return self._run
 
-    def _advance(self, run: Coordinator, keys: Mapping[str, str], number: int) -> None:
+    def _unanswered(self, number: int, keys: Iterable[str]) -> list[str]:
+        """Return the sites whose answers to a round were not taken.
+
+        An answer that was taken is in the home, where nobody can change it again.
+        """
+        taken = {site: self.home.own / files.file_name(number, site) for site in keys}
+        return [site for site, answer in taken.items() if not answer.exists()]
+
+    def _advance(self, run: Coordinator, keys: Mapping[str, str]) -> None:
         self._run = None  # there is no run until the step has succeeded
-        plan, kept = self.home.plan, self._kept
+        kept, plan = files.Exchange(self.home.own), self.home.plan
+        number = run.progress.round
         found = [kept.message(number, site, key, plan) for site, key in keys.items()]
-        self._latest = run.step([one for one in found if one is not None])
+        run.step([one for one in found if one is not None])
         self._run = run
 
-    def _publish(self, exchange: Exchange) -> bool:
-        assert self._run is not None
-        number = self._run.progress.round
-        return exchange.publish(number, COORDINATOR, self.home.key, self._latest)
-
     def _collect(
-        self, exchange: Exchange, keys: Mapping[str, str], number: int
+        self, exchange: files.Exchange, keys: Mapping[str, str], number: int
     ) -> list[str]:
         """Take the answers that are there, and return which sites have not answered."""
         absent = []
-        for site, key in keys.items():
-            if (self.home.own / file_name(number, site)).exists():
-                continue
+        for site in self._unanswered(number, keys):
             try:
-                found = exchange.message(number, site, key, self.home.plan)
-            except IncompleteError:
+                found = exchange.message(number, site, keys[site], self.home.plan)
+            except files.IncompleteError:
                 found = None
             if found is None:
                 absent.append(site)
@@ -232,18 +210,9 @@ class CoordinatorParty:
                 why = Message.of(found).header["why"]
                 raise SiteError(f"site {site} refuses: {why}")
             else:
-                exchange.copy(file_name(number, site), self._kept)
+                name = files.file_name(number, site)
+                exchange.copy(name, files.Exchange(self.home.own))
         return absent
-
-    def _end(self, exchange: Exchange, keys: Mapping[str, str]) -> str:
-        """Return a sentence at the end, with who has not read the last message."""
-        assert self._run is not None
-        number = self._run.progress.round
-        absent = self._collect(exchange, keys, number)
-        told = f"The run has ended after {number} rounds"
-        if absent:
-            told += f"; the last message is still to be read by {named(absent)}"
-        return f"{told}."
 
 
 # ---- a site ----
@@ -285,7 +254,7 @@ def join(
         If the data do not suit the plan or break a rule of disclosure, or have changed,
         or have answered another plan.
     """
-    check_names([site])
+    files.check_names([site])
     known = read_ledger(folder)
     if permit:
         known.permit(plan)
@@ -293,22 +262,23 @@ def join(
     _raise_refusal(site, trial.step(Coordinator(plan).start()))
     card = None
     if coordinator is not None:
-        card = read(coordinator)
+        card = files.read(coordinator)
         if card is None:
             raise SiteError(f"site {site}: there is no file {coordinator}.")
-        told = read_document(card, COORDINATOR, plan, str(coordinator))["key"]
+        held = files.read_document(card, files.COORDINATOR, plan, str(coordinator))
+        told = held["key"]
     home = Home.make(folder, site, plan, {"data": file, **(layout or {})})
     home.keep_ledger(known)
     if card is not None:
-        kept = Exchange(home.own).public_key(COORDINATOR, plan)
+        kept = files.Exchange(home.own).public_key(files.COORDINATOR, plan)
         if kept not in (None, told):
             raise SiteError(
                 f"site {site}: the home already relies on another key of the "
-                f"coordinator, {key_name(str(kept))}; clear up which is right, and "
-                "begin again with a new home if it is the new one."
+                f"coordinator, {files.key_name(str(kept))}; clear up which is right, "
+                "and begin again with a new home if it is the new one."
             )
-        write(home.own / card_name(COORDINATOR), card)
-    write(folder / card_name(site), home.key.card(site, plan))
+        files.write(home.own / files.card_name(files.COORDINATOR), card)
+    files.write(folder / files.card_name(site), home.key.card(site, plan))
     return home
 
 
@@ -341,16 +311,11 @@ class SiteParty:
         self.entries = self.home.entries()
 
     @property
-    def who(self) -> str:
-        """The party at the beginning of a sentence."""
-        return f"Site {self.home.party}"
-
-    @property
     def answers(self) -> list[Entry]:
         """The answers in the order of rounds, without refusals."""
         return [entry for entry in self.entries if not is_refusal(entry.sent)]
 
-    def step(self, exchange: Exchange) -> Turn:
+    def step(self, exchange: files.Exchange) -> files.Turn:
         """Answer the newest message, or say whom the site waits for.
 
         A step that is repeated does nothing. Files of this site that are lost from the
@@ -365,54 +330,55 @@ class SiteParty:
             has answered nothing, and goes on when the right file is there.
         """
         home, name, answers, did = self.home, self.home.party, self.answers, []
-        number = len(answers)
+        who, number = f"Site {name}", len(answers)
         exchange.check()
         exchange.tidy(name)
         if exchange.publish_card(name, home.key, home.plan):
-            did.append(f"left its public key in {card_name(name)}")
+            did.append(f"left its public key in {files.card_name(name)}")
         if answers and exchange.publish(number - 1, name, home.key, answers[-1].sent):
-            did.append(f"left its answer in {file_name(number - 1, name)} again")
+            did.append(f"left its answer in {files.file_name(number - 1, name)} again")
         if answers and Message.of(answers[-1].received).kind == Phase.END:
-            return Turn(f"{self.who} has ended.", bool(did), ended=True)
-        awaited = file_name(number, COORDINATOR)
+            return files.Turn(f"{who} has ended.", bool(did), ended=True)
+        awaited = files.file_name(number, files.COORDINATOR)
         try:
             message = self._received(exchange, number)
-        except IncompleteError:
-            return waiting(self.who, did, f"the rest of {awaited}; copy it again")
+        except files.IncompleteError:
+            return files.waiting(who, did, f"the rest of {awaited}; copy it again")
         if message is None:
-            return waiting(self.who, did, f"the coordinator ({awaited})")
+            return files.waiting(who, did, f"the coordinator ({awaited})")
         sent = self.answer(message)
         exchange.publish(number, name, home.key, sent)
         _raise_refusal(name, sent)
-        asked = Message.of(message).kind
-        told = f"{self.who} answered round {number} ({asked}) in "
-        return Turn(f"{told}{file_name(number, name)}.", True, ended=asked == Phase.END)
+        asked, file = Message.of(message).kind, files.file_name(number, name)
+        told = f"{who} answered round {number} ({asked}) in {file}."
+        return files.Turn(told, True, ended=asked == Phase.END)
 
     # ---- what comes in ----
 
-    def _received(self, exchange: Exchange, number: int) -> bytes | None:
-        kept, plan = Exchange(self.home.own), self.home.plan
-        public = kept.public_key(COORDINATOR, plan)
+    def _received(self, exchange: files.Exchange, number: int) -> bytes | None:
+        kept, plan = files.Exchange(self.home.own), self.home.plan
+        public = kept.public_key(files.COORDINATOR, plan)
         if public is None:
-            public = exchange.public_key(COORDINATOR, plan)
+            public = exchange.public_key(files.COORDINATOR, plan)
             if public is None:
                 return None
             # The key is trusted from now on.
-            exchange.copy(card_name(COORDINATOR), kept)
+            exchange.copy(files.card_name(files.COORDINATOR), kept)
         keys = kept.roster(public, plan)
         if keys is None:
             keys = exchange.roster(public, plan)
             if keys is None:
                 return None
             self._check_keys(keys, public)
-            exchange.copy(ROSTER, kept)
-        message = exchange.message(number, COORDINATOR, public, plan)
+            exchange.copy(files.ROSTER, kept)
+        message = exchange.message(number, files.COORDINATOR, public, plan)
         if message is not None and number:
             sites = Message.of(message).header.get("sites")
             if not isinstance(sites, dict) or set(sites) != set(keys):
                 raise SiteError(
                     f"site {self.home.party}: the sums are of other sites than those "
-                    f"that {ROSTER} lists; ask the coordinator for the right file."
+                    f"that {files.ROSTER} lists; ask the coordinator for the right "
+                    "file."
                 )
         return message
 
@@ -422,13 +388,13 @@ class SiteParty:
         if keys.get(site) != own:
             raise SiteError(
                 f"site {site}: the coordinator took another key for that of this site "
-                f"than {key_name(own)}; give it the right {card_name(site)}, and begin "
-                "again in an empty directory."
+                f"than {files.key_name(own)}; give it the right "
+                f"{files.card_name(site)}, and begin again in an empty directory."
             )
         if len({*keys.values(), public}) <= len(keys):
             raise SiteError(
-                f"site {site}: {ROSTER} lists one key for two parties; ask which home "
-                "belongs to whom."
+                f"site {site}: {files.ROSTER} lists one key for two parties; ask which "
+                "home belongs to whom."
             )
         if len(keys) < MINIMUM_SITES:
             raise SiteError(f"site {site}: {too_few(len(keys))}")

@@ -9,6 +9,7 @@ is left when the process that started it is gone.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import threading
@@ -72,10 +73,8 @@ def grow(asked: dict[str, Any], pipe: Connection) -> None:
         every.astype(np.float32), np.zeros(len(every)), **most
     )
     values = bins.astype(np.float32)
-    matrices = [
-        xgboost.QuantileDMatrix(values[own], y[own], ref=agreed, **most)
-        for own in training
-    ]
+    make = functools.partial(xgboost.QuantileDMatrix, ref=agreed, **most)
+    matrices = [make(values[own], y[own]) for own in training]
     folder = asked["certificates"]
     tell(pipe, "here")
     with collective.CommunicatorContext(
@@ -108,9 +107,8 @@ def main() -> None:
     try:
         {"serve": serve, "grow": grow}[asked["do"]](asked, pipe)
     except Exception as error:
-        tell(
-            pipe, "failed", why=f"{type(error).__name__}: {str(error).splitlines()[0]}"
-        )
+        why = f"{type(error).__name__}: {str(error).splitlines()[0]}"
+        tell(pipe, "failed", why=why)
         os._exit(2)  # without XGBoost's farewell, which would wait for the others
 
 

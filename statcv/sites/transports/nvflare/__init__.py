@@ -19,19 +19,16 @@ from statcv.sites.transports.nvflare.local import NVFlare, need_nvflare
 __all__ = ["NVFlare"]
 
 _MODULES = {
-    "jobs": ("answering", "clear", "prepare", "write_job"),
-    "provisioning": ("fingerprint", "install", "provision", "request", "sign"),
-    "running": (
-        *("run_job", "run_plan", "serve", "start_client", "start_server", "stop"),
-        "take_part",
-    ),
+    "jobs": "answering clear prepare write_job",
+    "provisioning": "fingerprint install provision request sign",
+    "running": "run_job run_plan serve start_client start_server stop take_part",
 }
 
 
 def __getattr__(name: str) -> Any:
     """Import what needs NVFLARE when it is first used."""
     for module, names in _MODULES.items():
-        if name in names:
+        if name in names.split():
             if module != "jobs":
                 need_nvflare()
             return getattr(import_module(f"{__name__}.{module}"), name)

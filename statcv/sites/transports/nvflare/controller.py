@@ -84,11 +84,9 @@ class SitesController(Controller):  # type: ignore[misc]
     def _ask(self, message: bytes, abort_signal: Any, fl_ctx: Any) -> list[bytes]:
         """Send a message to all sites, and return their answers in order."""
         self._replies = {}
-        data = Shareable()
-        data[jobs.MESSAGE] = message
         task = Task(
             jobs.TASK,
-            data,
+            Shareable({jobs.MESSAGE: message}),
             timeout=MAX_SECONDS_TO_ANSWER,
             after_task_sent_cb=self._note,
             result_received_cb=self._receive,
@@ -103,25 +101,25 @@ class SitesController(Controller):  # type: ignore[misc]
         absent = self._absent
         if self._lost:
             raise SiteError(self._lost)
-        if absent and abort_signal.triggered:
-            self._look()
-            if first := self._first_gone:
-                raise SiteError(f"site {listed(first)} dropped out; {HOW_TO_GO_ON}")
-            if unseen := [name for name in absent if name not in self._seen]:
-                raise SiteError(
-                    f"site {listed(unseen)} did not begin, or refuses the job; its log "
-                    "says why."
-                )
+        if not absent:
+            return [self._replies[name] for name in self.sites]
+        late = (
+            f"site {listed(absent)} did not answer in {MAX_SECONDS_TO_ANSWER} seconds"
+        )
+        if not abort_signal.triggered:
+            raise SiteError(f"{late}; {HOW_TO_GO_ON}")
+        self._look()
+        if first := self._first_gone:
+            raise SiteError(f"site {listed(first)} dropped out; {HOW_TO_GO_ON}")
+        if unseen := [name for name in absent if name not in self._seen]:
             raise SiteError(
-                f"the run was stopped before site {listed(absent)} had answered; "
-                f"{HOW_TO_GO_ON}"
+                f"site {listed(unseen)} did not begin, or refuses the job; its log "
+                "says why."
             )
-        if absent:
-            raise SiteError(
-                f"site {listed(absent)} did not answer in {MAX_SECONDS_TO_ANSWER} "
-                f"seconds; {HOW_TO_GO_ON}"
-            )
-        return [self._replies[name] for name in self.sites]
+        raise SiteError(
+            f"the run was stopped before site {listed(absent)} had answered; "
+            f"{HOW_TO_GO_ON}"
+        )
 
     @property
     def _absent(self) -> list[str]:
@@ -160,8 +158,7 @@ class SitesController(Controller):  # type: ignore[misc]
         return [name for name, since in gone.items() if since == first]
 
     def _leave(self, topic: str, request: Any, fl_ctx: Any) -> Any:
-        peer = fl_ctx.get_peer_context()
-        self._left.add(str(peer.get_identity_name()))
+        self._left.add(str(fl_ctx.get_peer_context().get_identity_name()))
         return make_reply(ReturnCode.OK)
 
     def _note(self, client_task: ClientTask, fl_ctx: FLContext) -> None:
@@ -171,20 +168,16 @@ class SitesController(Controller):  # type: ignore[misc]
         name, result = client_task.client.name, client_task.result
         reply = result.get(jobs.MESSAGE) if isinstance(result, Shareable) else None
         if result.get_return_code() != ReturnCode.OK or not isinstance(reply, bytes):
-            self._stop(
-                f"site {name} sent no answer ({result.get_return_code()}); its log "
-                "says why."
-            )
+            code = result.get_return_code()
+            self._stop(f"site {name} sent no answer ({code}); its log says why.")
             return
+        why = f"site {name} answers under another name than its certificate's."
         try:
-            said = Message.of(reply).header.get("site")
+            own = Message.of(reply).header.get("site") == name
         except StatcvError as error:
-            self._stop(f"site {name}: {error}")
-            return
-        if said != name:
-            self._stop(
-                f"site {name} answers under another name than its certificate's."
-            )
+            own, why = False, f"site {name}: {error}"
+        if not own:
+            self._stop(why)
             return
         with self._lock:
             self._replies[name] = reply

@@ -59,9 +59,7 @@ class SiteExecutor(Executor):  # type: ignore[misc]
             why = f"it could not begin ({type(error).__name__})."
             why = str(error) if isinstance(error, StatcvError) else why
             answer = bytes(refusal(name, why))
-        reply = Shareable()
-        reply[jobs.MESSAGE] = answer
-        return reply
+        return Shareable({jobs.MESSAGE: answer})
 
     def _open(self, name: str) -> SiteParty:
         home = os.environ.get(jobs.VARIABLE)

@@ -61,23 +61,17 @@ def write_job(folder: Path, plan: SitesPlan, sites: Sequence[str]) -> None:
         "mandatory_clients": list(sites),
         "deploy_map": {"app_server": ["server"], "app_site": list(sites)},
     }
+    none = ("task_data_filters", "task_result_filters", "components")
+    common: dict[str, Any] = {"format_version": 2, **{name: [] for name in none}}
     server: dict[str, Any] = {
-        "format_version": 2,
+        **common,
         "server": {"task_request_interval": SECONDS_BETWEEN_REQUESTS},
         "dead_client_grace_period": MAX_SECONDS_LOST,
         "dead_client_check_lead_time": MAX_SECONDS_LOST,
-        "task_data_filters": [],
-        "task_result_filters": [],
-        "components": [],
         "workflows": [{"id": "statcv", "path": CONTROLLER, "args": {}}],
     }
-    site: dict[str, Any] = {
-        "format_version": 2,
-        "executors": [{"tasks": [TASK], "executor": {"path": EXECUTOR, "args": {}}}],
-        "task_data_filters": [],
-        "task_result_filters": [],
-        "components": [],
-    }
+    executor = {"path": EXECUTOR, "args": {}}
+    site = {**common, "executors": [{"tasks": [TASK], "executor": executor}]}
     write_json(folder / "meta.json", meta)
     write_json(folder / "app_server" / "config" / "config_fed_server.json", server)
     write_json(folder / "app_site" / "config" / "config_fed_client.json", site)

@@ -61,14 +61,9 @@ class NVFlare:
         with self.started(plan, data) as processes:
             from statcv.sites.transports.nvflare.running import run_plan
 
-            return run_plan(
-                self.workspace / "kits" / "coordinator",
-                plan,
-                list(data),
-                self.workspace,
-                processes,
-                server=self.workspace / "kits" / "server",
-            )
+            place, kits = self.workspace, self.workspace / "kits"
+            given = plan, list(data), place, processes, kits / "server"
+            return run_plan(kits / "coordinator", *given)
 
     @contextlib.contextmanager
     def started(self, plan: SitesPlan, data: Mapping[str, Any]) -> Iterator[list[Any]]:
@@ -102,15 +97,12 @@ class NVFlare:
 def _key(plan: SitesPlan) -> str | None:
     """Return the key of the folds, which processes take from the environment."""
     stratifier = plan.stratifier
-    if not isinstance(stratifier, ByHash):
-        return None
-    key = stratifier.key.reveal()
-    if isinstance(key, bytes):
-        try:
-            return key.decode()
-        except UnicodeDecodeError:
-            raise ArgumentError(
-                "the key is not text, and processes take it from the environment "
-                "variable STATCV_KEY; agree on a key of letters and digits."
-            ) from None
+    key = stratifier.key.reveal() if isinstance(stratifier, ByHash) else None
+    try:
+        key = key.decode() if isinstance(key, bytes) else key
+    except UnicodeDecodeError:
+        raise ArgumentError(
+            "the key is not text, and processes take it from the environment "
+            "variable STATCV_KEY; agree on a key of letters and digits."
+        ) from None
     return key if isinstance(key, str) else None  # that of this process

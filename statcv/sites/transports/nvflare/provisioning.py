@@ -8,6 +8,7 @@ root signs a request.
 from __future__ import annotations
 
 import datetime
+import hashlib
 import json
 import logging
 import re
@@ -21,29 +22,17 @@ from typing import Any, Final
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.x509.oid import NameOID
+from nvflare.lighter import utils
 from nvflare.lighter.entity import Participant, Project
 from nvflare.lighter.impl.cert import CertBuilder
 from nvflare.lighter.impl.static_file import StaticFileBuilder
 from nvflare.lighter.impl.workspace import WorkspaceBuilder
 from nvflare.lighter.provisioner import Provisioner
-from nvflare.lighter.utils import (
-    Identity,
-    generate_cert,
-    generate_keys,
-    serialize_cert,
-    serialize_pri_key,
-)
 
 from statcv.errors import ArgumentError, SiteError
 from statcv.sites.transports.exchange import write
 from statcv.sites.transports.homes import OWN
-from statcv.sites.transports.nvflare.jobs import (
-    CONTROLLER,
-    COORDINATOR,
-    EXECUTOR,
-    PROJECT,
-    write_json,
-)
+from statcv.sites.transports.nvflare import jobs
 
 DAYS: Final = 90
 PORT: Final = 8002
@@ -84,16 +73,15 @@ def provision(
             "the first. Use another folder."
         )
     server = participant("server", host, {"fed_learn_port": port})
-    admin = participant("admin", COORDINATOR, {"role": "project_admin"})
+    admin = participant("admin", jobs.COORDINATOR, {"role": "project_admin"})
     with made_kits([server, admin], CertBuilder(root_valid_days=days)) as made:
         state = json.loads((made.parent / "state" / "cert.json").read_text())
         _private(root)
         write(root / "rootCA.pem", state["root_cert"].encode())
         write(root / "rootCA.key", state["root_pri_key"].encode(), OWN)
-        about = {"host": host, "port": port, "days": days}
-        write_json(root / "about.json", about)
+        jobs.write_json(root / "about.json", {"host": host, "port": port, "days": days})
         shutil.move(made / host, folder / "server")
-        shutil.move(made / COORDINATOR, folder / "coordinator")
+        shutil.move(made / jobs.COORDINATOR, folder / "coordinator")
     restrict_server(folder / "server")
     restrict(folder / "coordinator")
 
@@ -122,21 +110,17 @@ def sign(folder: Path, request_: bytes) -> tuple[str, bytes]:
         raise ArgumentError("the request was changed after it was made.")
     site = _name_of(asked.subject)
     check_name(site)
-    certificate = generate_cert(
-        subject=Identity(site, PROJECT),
-        issuer=Identity(PROJECT),
+    certificate = utils.generate_cert(
+        subject=utils.Identity(site, jobs.PROJECT),
+        issuer=utils.Identity(jobs.PROJECT),
         signing_pri_key=root,
         subject_pub_key=asked.public_key(),
         not_valid_before=_now(),
         not_valid_after=_now() + datetime.timedelta(days=about["days"]),
     )
-    answer = {
-        "site": site,
-        "host": about["host"],
-        "port": about["port"],
-        "certificate": serialize_cert(certificate).decode(),
-        "root": (folder / "root" / "rootCA.pem").read_text(),
-    }
+    answer = {"site": site, "host": about["host"], "port": about["port"]}
+    answer["certificate"] = utils.serialize_cert(certificate).decode()
+    answer["root"] = (folder / "root" / "rootCA.pem").read_text()
     return site, (json.dumps(answer, indent=2) + "\n").encode()
 
 
@@ -171,15 +155,11 @@ def request(home: Path, site: str) -> bytes:
             f"{key} exists; a new key needs a new request. Remove it to make another."
         )
     _private(home)
-    secret, _ = generate_keys()
-    subject = x509.Name(
-        [
-            x509.NameAttribute(NameOID.COMMON_NAME, site),
-            x509.NameAttribute(NameOID.ORGANIZATION_NAME, PROJECT),
-        ]
-    )
+    secret, _ = utils.generate_keys()
+    told = {NameOID.COMMON_NAME: site, NameOID.ORGANIZATION_NAME: jobs.PROJECT}
+    subject = x509.Name([x509.NameAttribute(*one) for one in told.items()])
     asked = x509.CertificateSigningRequestBuilder().subject_name(subject)
-    write(key, serialize_pri_key(secret), OWN)
+    write(key, utils.serialize_pri_key(secret), OWN)
     signed = asked.sign(secret, hashes.SHA256())
     return bytes(signed.public_bytes(serialization.Encoding.PEM))
 
@@ -211,9 +191,8 @@ def install(home: Path, answer: bytes) -> str:
     try:
         certificate.verify_directly_issued_by(root)
     except Exception:
-        raise SiteError(
-            f"site {site}: the root did not sign the certificate."
-        ) from None
+        why = f"site {site}: the root did not sign the certificate."
+        raise SiteError(why) from None
     server = participant("server", host, {"fed_learn_port": port})
     client = participant("client", site, {"allow_log_streaming": False})
     with made_kits([server, client]) as made:
@@ -271,9 +250,8 @@ def fingerprint(content: bytes) -> str:
         root = x509.load_pem_x509_certificate(json.loads(content)["root"].encode())
         digest = root.fingerprint(hashes.SHA256())
     else:
-        made = hashes.Hash(hashes.SHA256())
-        made.update(_digits(x509.load_pem_x509_csr(content).public_key()))
-        digest = made.finalize()
+        key = x509.load_pem_x509_csr(content).public_key()
+        digest = hashlib.sha256(_digits(key)).digest()
     text = digest.hex().upper()
     return " ".join(text[place : place + 4] for place in range(0, 32, 4))
 
@@ -304,7 +282,7 @@ def made_kits(participants: list[Any], *certificates: Any) -> Iterator[Path]:
     static = StaticFileBuilder(
         config_folder="config", scheme="grpc", require_signed_jobs=True
     )
-    project = Project(PROJECT, "statcv sites", participants)
+    project = Project(jobs.PROJECT, "statcv sites", participants)
     silent = logging.Logger("kits", logging.CRITICAL + 1)
     with tempfile.TemporaryDirectory(prefix="statcv-") as place:
         made = Provisioner(place, [WorkspaceBuilder(), static, *certificates])
@@ -317,7 +295,7 @@ def made_kits(participants: list[Any], *certificates: Any) -> Iterator[Path]:
 def participant(kind: str, name: str, props: dict[str, Any]) -> Any:
     """Return the server, the coordinator or a site of the kits."""
     try:
-        return Participant(kind, name, PROJECT, props)
+        return Participant(kind, name, jobs.PROJECT, props)
     except ValueError as error:
         raise ArgumentError(f"NVFLARE refuses the name {name!r}: {error}") from None
 
@@ -331,11 +309,10 @@ def restrict(kit: Path) -> None:
 
 def restrict_client(kit: Path) -> None:
     """Write what a site permits, and let it send no logs."""
-    resources = _defaults(kit)
-    resources["allow_log_streaming"] = False
+    resources, silent = _defaults(kit), {"allow_log_streaming": False}
     # NVFLARE sends the server this entry of the file, and nothing else of it.
-    resources["client"]["site_config"] = {"allow_log_streaming": False}
-    _permit(kit, resources, PERMISSIONS)
+    resources["client"]["site_config"] = silent
+    _permit(kit, resources | silent, PERMISSIONS)
 
 
 def restrict_server(kit: Path) -> None:
@@ -356,27 +333,26 @@ def place_server(kit: Path) -> None:
     for one in resources["components"]:
         if one["id"] == "job_manager":
             one["args"]["uri_root"] = str(kit.resolve() / "jobs")
-    write_json(kit / "local" / "resources.json", resources)
+    jobs.write_json(kit / "local" / "resources.json", resources)
 
 
 def _permit(kit: Path, resources: dict[str, Any], rights: dict[str, str]) -> None:
     """Write what a kit permits: two classes, no code, no logs of it elsewhere."""
     restrict(kit)
     resources["class_list_enforcement_mode"] = "enforce"
-    resources["class_allow_list"] = [CONTROLLER, EXECUTOR]
+    resources["class_allow_list"] = [jobs.CONTROLLER, jobs.EXECUTOR]
     resources["components"] = [
         one for one in resources["components"] if one["id"] not in NOT_STREAMED
     ]
     rules = {"format_version": "1.0", "permissions": {"project_admin": rights}}
     for name, content in (("resources.json", resources), ("authorization.json", rules)):
         (kit / "local" / (name + _DEFAULT)).unlink()
-        write_json(kit / "local" / name, content)
+        jobs.write_json(kit / "local" / name, content)
 
 
 def _defaults(kit: Path) -> dict[str, Any]:
     """Return the resources of a kit as NVFLARE makes them."""
-    path = kit / "local" / ("resources.json" + _DEFAULT)
-    return dict(json.loads(path.read_text()))
+    return dict(json.loads((kit / "local" / ("resources.json" + _DEFAULT)).read_text()))
 
 
 # ---- files and certificates ----

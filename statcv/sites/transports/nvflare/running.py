@@ -27,13 +27,7 @@ from statcv.sites.disclosure import check_records
 from statcv.sites.plan import SitesPlan
 from statcv.sites.site_records import read_records
 from statcv.sites.transports.homes import Home
-from statcv.sites.transports.nvflare import jobs
-from statcv.sites.transports.nvflare.provisioning import (
-    check_valid,
-    install,
-    place_server,
-    site_of,
-)
+from statcv.sites.transports.nvflare import jobs, provisioning
 from statcv.words import listed
 
 SECONDS_BETWEEN_HEARTBEATS: Final = 2.0  # seconds between the signs of life of a site
@@ -92,8 +86,8 @@ def stop(processes: Sequence[FlareProcess]) -> None:
 
 def start_server(kit: Path) -> FlareProcess:
     """Start the server from its kit."""
-    check_valid(kit, "the server")
-    place_server(kit)
+    provisioning.check_valid(kit, "the server")
+    provisioning.place_server(kit)
     known = {name: os.environ[name] for name in os.environ if name not in SECRETS}
     return _start("server", kit, "server.server_train", "fed_server.json", known)
 
@@ -101,7 +95,7 @@ def start_server(kit: Path) -> FlareProcess:
 def start_client(home: Path, key: str | None = None) -> FlareProcess:
     """Start the client of a site from its home."""
     name = Home.open(home).party
-    check_valid(home / "nvflare", f"site {name}")
+    provisioning.check_valid(home / "nvflare", f"site {name}")
     known = {**os.environ, jobs.VARIABLE: str(home.resolve())}
     if key is not None:
         known["STATCV_KEY"] = key
@@ -176,8 +170,8 @@ def take_part(
         Takes a sentence for who waits.
     """
     if answer is not None:
-        install(home, answer)
-    site = site_of(home)
+        provisioning.install(home, answer)
+    site = provisioning.site_of(home)
     records = read_records(plan, data, site)
     check_records(records)
     try:
@@ -235,10 +229,9 @@ def run_plan(
     SiteError
         If a site refuses, drops out, or is not there.
     """
-    names = sites or plan.sites
+    job, names = folder / "job", sites or plan.sites
     if not names:
         raise ArgumentError("the plan names no sites; say which take part.")
-    job = folder / "job"
     jobs.write_job(job, plan, names)
     return jobs.replayed(plan, run_job(kit, job, names, processes, server))
 
@@ -251,7 +244,7 @@ def run_job(
     server: Path | None = None,
 ) -> Path:
     """Run a job at sites, and return the folder in which its answers are kept."""
-    check_valid(kit, "the coordinator")
+    provisioning.check_valid(kit, "the coordinator")
     until = time.monotonic() + MAX_SECONDS_TO_COME
     with _session(kit, processes, until) as session:
         _await_sites(session, sites, processes, until)
@@ -285,6 +278,7 @@ def _session(
                 f"the server does not answer at {where[0]}:{where[1]}; "
                 "`statcv sites server` starts it."
             )
+    stranger = "the server does not know the coordinator; its kit is of another root."
     with _quiet():
         for late in _looks(processes, until):
             try:
@@ -292,10 +286,7 @@ def _session(
                 break
             except NoConnection:
                 if late:
-                    raise SiteError(
-                        "the server does not know the coordinator; its kit is of "
-                        "another root."
-                    ) from None
+                    raise SiteError(stranger) from None
     try:
         yield session
     finally:
@@ -327,8 +318,7 @@ def _await_end(
         if own and (own / jobs.OUTCOME).exists():
             return
         meta = session.get_job_meta(number)
-        status = str(meta.get("status", ""))
-        if status.startswith("FINISHED"):
+        if str(meta.get("status", "")).startswith("FINISHED"):
             break
         time.sleep(SECONDS_BETWEEN_LOOKS)
     for one in meta.get("job_deploy_detail", ()):
