@@ -17,6 +17,17 @@ from statcv.numeric.arrays import Floats
 from statcv.numeric.logistic import expit, softmax
 from statcv.numeric.survival import risk_of
 
+__all__ = [
+    "Bernoulli",
+    "CumulativeLogit",
+    "Gaussian",
+    "Generalized",
+    "Hazards",
+    "Likelihood",
+    "LogLinear",
+    "OfRecords",
+]
+
 
 class Likelihood(Protocol):
     """What relates a prediction to a linear predictor, in fits by likelihood.

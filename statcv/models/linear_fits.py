@@ -15,6 +15,8 @@ ARRAYS = (
     *("class_weights", "balanced", "baseline", "basis", "dispersion"),
 )
 
+__all__ = ["ARRAYS", "LinearFits", "joined_fits"]
+
 
 @dataclass(frozen=True, eq=False)
 class LinearFits:

@@ -20,6 +20,20 @@ from statcv.models.batched.fits import FittedFolds, fit_all_folds
 from statcv.models.batched.folds import Folds
 from statcv.numeric.arrays import Bools, Floats, Numbers
 
+__all__ = [
+    "NAME",
+    "RULES",
+    "Thresholded",
+    "ThresholdedFit",
+    "best_thresholds",
+    "deciding",
+    "refuse_beyond",
+    "threshold_in",
+    "threshold_used",
+    "training_times",
+    "with_threshold",
+]
+
 
 @dataclass(frozen=True)
 class Rule:

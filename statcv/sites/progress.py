@@ -90,7 +90,7 @@ class Progress:
         )
         rows = (row for row in arrays_of(self.plan) if row.role != "sent")
         asked = [row for row in rows if self.phase in row.round.split(", ")]
-        asked.sort(key=lambda row: row.name == "buckets")  # which messages have last
+        asked.sort(key=lambda row: row.name == "buckets")  # they end a message
         return {row.name: row.shape_in(sizes) for row in asked}
 
     def advance(self, message: Message) -> None:
