@@ -59,7 +59,7 @@ def test_terms_that_learn_from_missing_values(data, term):
 def test_predictions_as_text(data, kind):
     p = (data["x"].rank() / N).astype(str).astype(kind)
     given = data.assign(p=p, fold=np.arange(N) % 4)
-    with pytest.raises(DataError, match=r"must be numeric, but .*(pandas|pd)\.to_numeric"):
+    with pytest.raises(DataError, match=r"must be numeric, .*(pandas|pd)\.to_numeric"):
         scv.from_predictions(given, observed="y", predicted="p", fold="fold")
 
 
