@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 Draw = Callable[..., Any]
 CURVES = ("roc", "pr", "calibration", "decision")
+OF_A_RESULT = (*CURVES, "risk", "predicted", "survival", "groups", "selection", "folds")
 STACKED = 5.0  # width in inches below which the plots stand one below the other
 NARROWEST, WIDEST = 2.0, 100.0  # inches
 
@@ -230,16 +231,35 @@ def draw_comparison(
     ArgumentError
         If there is no such plot.
     """
-    from statcv import plots
-
     if kind is None:
         outcomes = {one.design.outcome.kind for one in compared.results.values()}
         kind = "roc" if outcomes == {"binary"} else "forest"
     one_of(kind, (*CURVES, "difference", "forest"), "kind")
     if kind in CURVES:
         options = {"level": compared.contrasts.level, **options}
-    draw: Draw = getattr(plots, f"plot_{kind}")
-    drawn: Axes = draw(compared, ax=ax, **options)
+    drawn: Axes = _plot_named(kind)(compared, ax=ax, **options)
+    return drawn
+
+
+def draw_result(result: Readable, kind: str | None, **options: Any) -> Any:
+    """Draw the plot of a result that has a name, or the four without one.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such plot.
+    """
+    if kind is None:
+        return plot_referee(result, **options)
+    one_of(kind, OF_A_RESULT, "kind")
+    return _plot_named(kind)(result, **options)
+
+
+def _plot_named(kind: str) -> Draw:
+    """Return the function that draws a kind of plot."""
+    from statcv import plots
+
+    drawn: Draw = getattr(plots, f"plot_{kind}")
     return drawn
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 import statcv.inference.estimates.no_skill as no_skill
 from statcv import inference
@@ -554,23 +553,33 @@ class CVResult(Exports):
 
     # ---- pictures ----
 
-    def plot(
-        self, *, by: Any = None, level: float = 0.95, width: float | None = None
-    ) -> NDArray[Any]:
-        """Draw the four plots that a referee asks for.
+    def plot(self, kind: str | None = None, **options: Any) -> Any:
+        """Draw the four plots that a referee asks for, or one plot.
 
-        For two classes these are the ROC curve, calibration, the decision curve and the
-        risks by outcome; :func:`statcv.plots.plot_referee` has those of other outcomes.
+        For two classes the four are the ROC curve, calibration, the decision curve and
+        the risks by outcome; :func:`statcv.plots.plot_referee` has those of other
+        outcomes.
 
         Parameters
         ----------
-        by, level, width
-            As in :func:`statcv.plots.plot_referee`.
+        kind : str, optional
+            One plot: ``"roc"``, ``"pr"``, ``"calibration"``, ``"decision"``,
+            ``"risk"``, ``"predicted"``, ``"survival"``, ``"groups"``, ``"selection"``
+            or ``"folds"``, as drawn by the function of :mod:`statcv.plots` of that
+            name.
+        **options
+            Arguments of that function, such as ``ax=`` and ``band=``; ``by=``,
+            ``level=`` and ``width=`` for the four plots.
 
         Returns
         -------
-        numpy.ndarray of matplotlib Axes, shape (2, 2)
-            The Axes of the four plots.
+        numpy.ndarray of matplotlib Axes, shape (2, 2), or matplotlib.axes.Axes
+            The Axes of the four plots, or of the one.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such kind.
 
         Examples
         --------
@@ -578,7 +587,9 @@ class CVResult(Exports):
         >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
         >>> res.plot().shape
         (2, 2)
+        >>> res.plot("roc", band=True).get_xlabel()
+        '1 − specificity'
         """
-        from statcv.plots import plot_referee
+        from statcv.plots.referee import draw_result
 
-        return plot_referee(self, by=by, level=level, width=width)
+        return draw_result(self, kind, **options)

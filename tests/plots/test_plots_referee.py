@@ -363,6 +363,22 @@ def test_the_figure_for_a_referee(result, tmp_path):
     assert (tmp_path / "referee.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("kind", ["roc", "pr", "calibration", "decision", "risk"])
+def test_one_plot_is_drawn_by_its_name(result, kind):
+    import matplotlib.pyplot as plt
+
+    axes, drawn = plt.subplots(1, 2)[1], getattr(scv.plots, f"plot_{kind}")
+    assert result.plot(kind, ax=axes[0]) is axes[0]
+    drawn(result, ax=axes[1])
+    named, called = ([line.get_xydata().tolist() for line in one.lines] for one in axes)
+    np.testing.assert_equal(named, called)
+
+
+def test_a_plot_without_a_name_is_refused_with_the_names(result):
+    with pytest.raises(ArgumentError, match=r"kind must be 'roc'.*Did you mean 'roc'"):
+        result.plot("rok")
+
+
 def test_scores_that_are_not_probabilities_raise_an_error(scored):
     for plot in (scv.plots.plot_calibration, scv.plots.plot_decision):
         with pytest.raises(MetricError, match=r"LinearSVC.*CalibratedClassifierCV"):
