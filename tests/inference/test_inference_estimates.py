@@ -479,11 +479,11 @@ INTERVALS_OF = {
     ("auprc", "pooled"): ["corrected_influence", "influence", "bootstrap", "bca"],
     ("auprc", "per_fold"): ["corrected_influence", "corrected_t", "bootstrap", "bca"],
     ("brier", "pooled"): [
-        *("corrected_influence", "records", "influence", "bootstrap", "bca")
+        *("corrected_influence", "influence", "records", "bootstrap", "bca")
     ],
     ("brier", "per_fold"): ["corrected_t", "bootstrap", "bca"],
     ("rmse", "pooled"): [
-        *("corrected_influence", "records", "influence", "bootstrap", "bca")
+        *("corrected_influence", "influence", "records", "bootstrap", "bca")
     ],
     ("r2", "pooled"): ["corrected_influence", "influence", "bootstrap", "bca"],
 }
