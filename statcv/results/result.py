@@ -565,7 +565,7 @@ class CVResult(Exports):
         kind : str, optional
             One plot: ``"roc"``, ``"pr"``, ``"calibration"``, ``"decision"``,
             ``"risk"``, ``"predicted"``, ``"survival"``, ``"groups"``, ``"selection"``
-            or ``"folds"``, as drawn by the function of :mod:`statcv.plots` of that
+            or ``"folds"``, as drawn by the function of ``statcv.plots`` of that
             name.
         **options
             Arguments of that function, such as ``ax=`` and ``band=``; ``by=``,
