@@ -202,6 +202,7 @@ def _predicted(
     else:
         with np.errstate(divide="ignore"):
             own = np.log(
+                # the mean hazard of the strata, by the shares that a record has
                 np.einsum("...s,...sh->...h", shares, np.exp(np.minimum(own, LARGEST)))
             )
     return ProportionalHazards(own)(products + linear.constant[fits])

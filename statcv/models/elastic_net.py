@@ -77,6 +77,7 @@ def fit_net_folds(
         weights = folds.weights_in(records, np.array([fit]))[0]
         beta = np.zeros(p)
         if place is not None:
+            # steps begin at the model without predictors
             share = np.clip(weights @ y / weights.sum(), 1e-9, 1)
             beta[place] = np.log(share / max(1 - share, 1e-9))
         net = _Net(records.X, scale, y.astype(float), weights, l1, l2)
@@ -127,11 +128,14 @@ class _Net:
             over[free] = np.abs(slope[free] - self.l1[free] * np.sign(beta[free]))
             if over.max(initial=0.0) <= enough:
                 return beta, True
+            # the columns farthest beyond their bounds enter together, at most as many
+            # as are in the fit already
             new = np.flatnonzero(~free & (over > enough))
             most = max(MIN_NEW, int(np.count_nonzero(used)))
             free[new[np.argsort(-over[new], kind="stable")[:most]]] = True
             some = np.flatnonzero(free)
             sign = np.sign(np.where(beta != 0, beta, slope))[some]
+            # while no sign changes, the penalty is smooth, and the step that of a ridge
             Z, v = self.X[:, some] / self.scale[some], self.weights * p * (1 - p)
             H = (Z.T * v) @ Z
             H.flat[:: len(some) + 1] += self.l2[some] + SMALLEST * v.sum()

@@ -126,6 +126,7 @@ class CumulativeOdds:
         """
         lower, upper = self._at(eta)
         with np.errstate(over="ignore"):
+            # expm1 keeps the digits of cut points that lie close together
             apart = 1 / np.expm1(lower - upper)
         above, below = expit(-lower), expit(upper)
         pull = np.stack([above + apart, -below - apart])
@@ -156,6 +157,8 @@ class CumulativeOdds:
         cuts, (m, q) = self.cuts, self.size
         made, every = np.zeros((m, q, q)), np.arange(self.cuts)
         made[:, every, every] = self.by_cut(lower + apart, upper + apart)
+        # only neighbouring cut points share a class, so that their block has three
+        # diagonals
         between = -_sums(apart, self.y, cuts + 1)[:, 1:cuts]
         made[:, every[:-1], every[1:]] = made[:, every[1:], every[:-1]] = between
         for cut in every:
@@ -285,6 +288,8 @@ def fit_cumulative(
     present = _sums(weights, y, classes) > 0
     for pattern in np.unique(present, axis=0):
         some = np.flatnonzero((present == pattern).all(axis=1))
+        # training sets that lack the same classes are fitted together, with the classes
+        # that they have numbered without gaps
         rank = np.cumsum(pattern)
         codes = np.maximum(rank - 1, 0)[y[some]]
         odds = CumulativeOdds.of(

@@ -245,6 +245,7 @@ class Updates:
         for against, used in simpler[self.training.kind == "survival" :]:
             df = full - used
             gain = max(0.0, self._loss(self.made(against)) - best)
+            # a simpler update is nested in the refit, so that it cannot fit better
             statistic, p = 0.0, 1.0
             if df and self.training.kind != "continuous":
                 statistic = 2 * gain
@@ -341,6 +342,7 @@ class Updates:
             elif training.kind == "binary":
                 mean = mean_of(training.kind, self.linear + self._intercept)
                 each = mean * (1 - mean)
+            # strengths are relative to the information, as in a sample of any size
             tried = STRENGTHS * float(np.sum(w * each))
         else:
             tried = np.array([strength])
@@ -377,6 +379,7 @@ class Updates:
             mean = mean_of(training.kind, linear + training.X @ made)
             each = mean * (1 - mean) if training.kind == "binary" else 1.0
             hessian = (X.T * (self.training.each_weight * each)) @ X + np.diag(ridge)
+        # the trace of the inverse penalised information times that without the ridge
         information = hessian - np.diag(ridge)
         df = np.trace(np.linalg.lstsq(hessian, information, rcond=None)[0])
         return made, float(df)

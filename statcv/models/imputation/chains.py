@@ -149,6 +149,7 @@ def numeric_equation(
     squares = (weights * (target - mean) ** 2).sum(axis=1)
     free = np.maximum(weights.sum(axis=1) - use.sum(), 1.0)
     sigma = np.sqrt(squares / (2 * gammaincinv(free / 2, u[:, 0])))
+    # coefficients from their posterior, given the drawn standard deviation (Rubin 1987)
     drawn = _spread(beta + sigma[:, None, None] * _correlated(A, z)[..., None], use)
     if matched is None:
         return ChainEquation(drawn, sigma)
@@ -178,6 +179,7 @@ def class_equation(
     beta = np.zeros((batch, k * p))
     for _ in range(STEPS):
         eta = X @ beta.reshape(batch, k, p).swapaxes(1, 2)
+        # the largest linear predictor is taken off, so that no exponential overflows
         top = np.maximum(eta.max(axis=-1, keepdims=True), 0.0)
         share = np.exp(eta - top)
         share /= share.sum(axis=-1, keepdims=True) + np.exp(-top)
@@ -192,6 +194,7 @@ def class_equation(
         flat = hessian.reshape(batch, k * p, k * p)
         np.einsum("bii->bi", flat)[:] += prior
         step = np.linalg.solve(flat, gradient[..., None])[..., 0]
+        # steps that move a linear predictor far are shortened: the parabola misleads
         change = np.abs(X @ step.reshape(batch, k, p).swapaxes(1, 2)).max(axis=(1, 2))
         beta += step * np.minimum(1.0, FARTHEST / np.maximum(change, 1e-12))[:, None]
         if np.abs(step).max() < CLOSE:

@@ -386,6 +386,7 @@ def outcome_in(design: Design, counts: Floats) -> Floats:
     if design.outcome.kind == "survival":
         times, place = np.unique(times_of(y), return_inverse=True)
         at = np.eye(len(times))[place]
+        # at risk are all whose times are as late or later
         risk = np.cumsum((counts @ at)[:, ::-1], axis=1)[:, ::-1]
         hazard = np.cumsum((counts * events_of(y)) @ at / np.maximum(risk, 1), axis=1)
         event = np.broadcast_to(events_of(y), counts.shape)

@@ -208,6 +208,7 @@ class Sets:
         """Return minus twice the log-likelihood, as R's ``extractAIC`` has it."""
         if not self.is_gaussian:
             return 2 * loss
+        # by the variance of largest likelihood, above 0 for a perfect fit
         squares = np.maximum(2 * loss, PERFECT * self.spread[folds])
         return np.asarray(self.count[folds] * np.log(squares / self.count[folds]))
 
@@ -262,6 +263,7 @@ class Sets:
         columns = self.columns(chosen)
         if fold not in self.lacking:
             return columns
+        # a small pivot is what a column adds to those before it
         triangle = np.linalg.qr(self._rows(fold)[:, columns], mode="r")
         return np.asarray(columns[np.abs(np.diag(triangle)) > DEPENDENT])
 
@@ -295,6 +297,7 @@ class Sets:
         X = X - X.mean(axis=0)  # so that sums of squares keep their digits
         square = W @ X**2 - (W @ X) ** 2 / W.sum(axis=1)[:, None]
         share = np.zeros_like(square)
+        # score tests of one column each, in the model without any
         for score, size in self.scores(X):
             share += score**2 / size[:, None]
         share = np.divide(share, square, out=share, where=square > 0)
