@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from statcv.errors import MetricError
@@ -215,19 +215,25 @@ def test_many_sets_are_those_one_by_one(metric):
 
 @each_metric
 @given(st.integers(0, 10**6), st.booleans(), st.booleans())
+@example(8189, True, True)
 def test_the_derivative_is_that_of_the_weighted_metric(metric, seed, tied, elsewhere):
-    # a distance has no derivative where its curve crosses the diagonal at a record
     y, risk = data(40, tied and base(metric) not in OF_CURVES, seed, sets=1)
     named = {"censoring": data(30, tied, seed + 1)[0] * 0.7} if elsewhere else {}
     x, step = read(metric, risk), 1e-5 * np.eye(len(y))
     found = metric.derive(y, x[0], **named)
-    if np.isnan(metric.weighted(y, x, np.ones((1, len(y))), **named)[0]):
+    here = metric.weighted(y, x, np.ones((1, len(y))), **named)[0]
+    if np.isnan(here):
         assert np.isnan(found.weight).all()
         return
     up, down = (metric.weighted(y, x, 1 + s * step, **named) for s in (1, -1))
     expected = (up - down) / 2e-5
     scale = np.abs(expected).max()
-    np.testing.assert_allclose(found.weight, expected, atol=1e-5 * scale + 1e-9)
+    # a distance has no derivative where its curve crosses the diagonal at a record, or
+    # two records change places in the order of distances
+    smooth = np.abs(up - here - (here - down)) <= 1e-8 * scale
+    assert smooth.all() or (base(metric) in OF_CURVES and smooth.mean() > 0.8)
+    found_here, expected = found.weight[smooth], expected[smooth]
+    np.testing.assert_allclose(found_here, expected, atol=1e-5 * scale + 1e-9)
     assert found.weight.sum() == pytest.approx(0, abs=1e-10 * (1 + len(y) * scale))
     if found.value is not None:
         assert found.value == pytest.approx(metric.function(y, x[0], **named))
