@@ -147,10 +147,9 @@ def _changes(options: Any, data: pd.DataFrame) -> dict[str, dict[str, Any]]:
     sampled = ["has_pairs"] * (options.pairs is not None)
     flags = {"k": ["has_k"], "p": ["has_p"], "pairs": ["has_pairs"]}
     for argument, own in {**flags, "repeats": ["random", *sampled]}.items():
+        able = takers(*own)
         for name, change in changes.items():
-            change[argument] = (
-                getattr(options, argument) if name in takers(*own) else None
-            )
+            change[argument] = getattr(options, argument) if name in able else None
     return changes
 
 

@@ -71,7 +71,8 @@ def _with_values(
 ) -> pd.DataFrame:
     """Return a plan as a table, with the values of its stratifier beside the fold."""
     table = plan.to_frame()
-    values = data.loc[plan.fits.row_labels if plan.rows is not None else data.index]
+    rows = data.index if plan.rows is None else plan.rows
+    values = data.loc[rows, list(columns)]
     values = values.reset_index(drop=True).reindex(table["position"])
     reserved = {"draw", "site", "weight", "bin", "rebalance", *table.columns}
     for name in reversed(columns):

@@ -9,9 +9,9 @@ from statcv.report.parts import Cited, Prose, Section
 from statcv.report.prose import phrase
 from statcv.results.comparison.comparison import Comparison
 from statcv.results.result import CVResult
-from statcv.words import stored_rows
+from statcv.words import stored_texts
 
-WORKS = {row[0]: row[1] for row in stored_rows("statcv.report", "templates/works.txt")}
+WORKS = stored_texts("statcv.report", "templates/works.txt")
 OF_INTERVALS = {"corrected_t": "nadeau", "infinitesimal_jackknife": "efron"}
 
 
