@@ -160,13 +160,22 @@ def stated(label: str, how: str) -> str:
     return f"{label} ({how.replace('_', ' ')})"
 
 
+def sentence_case(text: str) -> str:
+    """Return a text with a capital letter first.
+
+    >>> sentence_case("five-fold cross-validation")
+    'Five-fold cross-validation'
+    """
+    return f"{text[0].upper()}{text[1:]}"
+
+
 def sentence(text: str) -> str:
     """Return a clause as a sentence: a capital letter first, and a full stop.
 
     >>> sentence("measured coverage was 0.94")
     'Measured coverage was 0.94.'
     """
-    return f"{text[0].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
+    return f"{sentence_case(text)}{'' if text.endswith('.') else '.'}"
 
 
 @cache

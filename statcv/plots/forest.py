@@ -17,7 +17,7 @@ from statcv.metrics import METRICS
 from statcv.plots import base, drawn
 from statcv.plots.base import figure_width
 from statcv.plots.fit import name_rows
-from statcv.words import p_value, percent, shared_digits
+from statcv.words import p_value, percent, sentence_case, shared_digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -146,7 +146,7 @@ def _of_table(table: pd.DataFrame, metric: str | None, names: str | None) -> For
     each = numbers[[number, "lower", "upper", "weight"]].to_numpy(float).tolist()
     rows = [Row(name, *four) for name, four in zip(named, each, strict=True)]
     no_effect = 0.0 if number == "difference" else _no_skill(label)
-    title = f"{label[0].upper() if label.islower() else label[0]}{label[1:]}"
+    title = sentence_case(label) if label.islower() else label
     return ForestRows(rows, label, f"{title} by {by}" if by else title, no_effect)
 
 

@@ -206,7 +206,7 @@ def _heading(metric: Metric) -> str:
     """Return the label with a capital letter, unless it is an abbreviation."""
     label = metric.label
     word = label.partition(" ")[0]
-    return f"{label[0].upper()}{label[1:]}" if word.islower() else label
+    return words.sentence_case(label) if word.islower() else label
 
 
 def _digits(limits: Sequence[Limits], given: int | None) -> int:

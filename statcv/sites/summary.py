@@ -11,7 +11,7 @@ from statcv.sites.disclosure import UNGUARDED, disclosure_sheet
 from statcv.sites.plan import SitesPlan
 from statcv.sites.pooled import PooledSums, QueriedSums
 from statcv.tables import Table, column, row_digits, shown_frame
-from statcv.words import plural
+from statcv.words import plural, sentence_case
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,7 @@ def heading_of(result: SitesResult) -> list[str]:
         folds = plural(len(result.source.sums.by_fold), "fold")
         return [f"Sums of {sites}, made by a query; {folds}"]
     plan = result.plan
-    label = f"{plan.learner.label[0].upper()}{plan.learner.label[1:]}"
+    label = sentence_case(plan.learner.label)
     first = f"Cross-validation of {sites}: {_folds_in_words(plan)}"
     return [first, f"{label}: {plan.formula}"]
 

@@ -11,9 +11,9 @@ from statcv.inference import Estimate, Readable
 from statcv.models.imputation import Imputed
 from statcv.models.selection import selection_in
 from statcv.numeric.survival import events_of
-from statcv.results.wording.phrases import phrase, sentence_case
+from statcv.results.wording.phrases import phrase
 from statcv.tables import WIDTH
-from statcv.words import joined, listed, plural
+from statcv.words import joined, listed, plural, sentence_case
 
 MOST_NAMED = 4  # largest number of predictors, or of classes, that are all named
 LONG_FORMULA = 60  # number of characters above which a formula is not repeated

@@ -12,7 +12,7 @@ from statcv.folds.strata import ALIKE
 from statcv.formula import counted
 from statcv.results.writing.writers import phrases
 from statcv.tables import number
-from statcv.words import joined, listed, plural, stated, stored_rows
+from statcv.words import joined, listed, plural, sentence_case, stated, stored_rows
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -43,11 +43,6 @@ def caution(name: str, /, **facts: Any) -> None:
 def _warnings() -> dict[str, tuple[str, str]]:
     rows = stored_rows("statcv.results.wording", "warnings.txt")
     return {name: (kind, text) for name, kind, text in rows}
-
-
-def sentence_case(text: str) -> str:
-    """Return a text with a capital letter first."""
-    return f"{text[0].upper()}{text[1:]}"
 
 
 @cache

@@ -10,7 +10,7 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from statcv.words import stored_rows
+from statcv.words import stored_texts
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -69,9 +69,7 @@ def plain(text: str) -> str:
 # ---- LaTeX ----
 
 # brackets would be an argument of the end of the row above
-_MARKS = {
-    row[0]: row[1] for row in stored_rows("statcv.results.writing", "latex_marks.txt")
-}
+_MARKS = stored_texts("statcv.results.writing", "latex_marks.txt")
 
 
 def latex(text: str) -> str:
