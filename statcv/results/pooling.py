@@ -21,7 +21,7 @@ from statcv.results.comparison.likelihood_ratio import why_no_likelihood
 from statcv.results.summary import Summarised, Summary, first_of
 from statcv.results.tidy import standard_errors
 from statcv.results.wording.in_words import first_that_fits
-from statcv.results.wording.phrases import caution
+from statcv.results.wording.phrases import caution, noted
 from statcv.results.writing.export import Exports, PaperTable
 from statcv.tables import Table, labels_of, shown_frame
 from statcv.words import plural
@@ -31,13 +31,7 @@ if TYPE_CHECKING:
 
     from statcv.results.result import CVResult
 
-RULES = (
-    "Estimates are pooled by Rubin's rules on the scale of their intervals, with the "
-    "degrees of freedom of Barnard and Rubin (1999). The standard error within "
-    "imputations and the standard deviation between them are on that scale."
-)
 DECIMALS = {"within_se": 3, "between_sd": 3, "df": 1, "fmi": 2}
-SAME = "All imputations give the same estimates: what was missing changes nothing."
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +219,7 @@ class Pooled(Exports, Summarised):
             facts=tuple(zip(("model", "scheme"), first.in_words, strict=True)),
             tables=tables,
             shown=shown,
-            notes=(RULES if metrics["between_sd"].any() else SAME,),
+            notes=(noted("rules" if metrics["between_sd"].any() else "all alike"),),
             headline=str(self.estimate(level=level)),
         )
 
