@@ -19,11 +19,10 @@ from statcv.models.imputation import imputing
 from statcv.models.likelihood import Bernoulli, Gaussian, Hazards
 from statcv.models.selection import Selection, selecting
 from statcv.models.thresholds import refuse_beyond, with_threshold
-from statcv.results.call import choose_metrics, with_warnings
+from statcv.results.call import Call, choose_metrics, with_warnings
 from statcv.results.result import CVResult
 from statcv.results.wording.bias_warning import warn_of_bias, warn_of_longer_times
 from statcv.results.wording.phrases import caution
-from statcv.tables import Printed
 from statcv.verbs import argument_types
 from statcv.verbs.fold_plan import warn_of_missing
 from statcv.vocabulary import refuse_unknown
@@ -217,7 +216,7 @@ def cv(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class CVCall(Printed):
+class CVCall(Call):
     """The arguments of a call of :func:`cv`, with the same names and defaults.
 
     The call is kept in the result, and can be run again with some arguments changed.
@@ -249,8 +248,7 @@ class CVCall(Printed):
     n_jobs: int | None = None
     checkpoint: argument_types.PathLike | None = None
     progress: bool | None = None
-    row: ClassVar[None] = None  # every row is a record of its own
-    by: ClassVar[None] = None
+    verb: ClassVar[str] = "cv"
 
     def again(
         self,

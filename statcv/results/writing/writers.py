@@ -132,7 +132,7 @@ class Phrases(Generic[Text]):
         room, file = self._source
         braces = {"variable_start_string": "{", "variable_end_string": "}"}
         made = environment(room, native=True, **braces)
-        made.concat = self._concat  # type: ignore[method-assign]
+        made.concat = self._concat  # type: ignore[assignment, method-assign]
         made.globals |= self._known
         made.filters |= {name: f for name, f in self._known.items() if callable(f)}
         made.globals["say"] = made.get_template(file).module
