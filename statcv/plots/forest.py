@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from statcv.arguments import check_types, described, is_list, is_number
+from statcv.arguments import check_types, described, is_list, is_number, refuse_given
 from statcv.errors import ArgumentError, ArgumentTypeError, ColumnError, suggestion
 from statcv.inference import COMBINED, Estimate, metric_of
 from statcv.inference.paired.records import is_result
@@ -94,23 +94,23 @@ def read_rows(
         If a table lacks a column.
     """
     if hasattr(estimates, "differences"):
-        _refuse("a comparison", metric=metric, how=how, names=names)
+        refuse_given("a comparison", metric=metric, how=how, names=names)
         columns = ["first", "second", "difference", "lower", "upper"]
         label = f"difference in {estimates.contrasts.metric.label}"
         title = f"Paired differences, {percent(estimates.level)} intervals"
         rows = _of_table(estimates.differences[columns], None, None)
         rows = replace(rows, label=label, title=title)
     elif hasattr(estimates, "pooled") and hasattr(estimates, "table"):
-        _refuse("a meta-analysis", metric=metric, how=how, names=names)
+        refuse_given("a meta-analysis", metric=metric, how=how, names=names)
         table = estimates.table.assign(names=estimates.table.index)
         known = table.drop(columns="n") if table["n"].isna().any() else table
         rows = replace(_of_table(known, None, "names"), label=estimates.label)
         rows = replace(rows, title="Data sets", summary=estimates.pooled)
     elif isinstance(estimates, pd.DataFrame):
-        _refuse("a table", how=how)
+        refuse_given("a table", how=how)
         rows = _of_table(estimates, metric, names)
     elif isinstance(estimates, Mapping):
-        _refuse("estimates by name", names=names)
+        refuse_given("estimates by name", names=names)
         rows = _of_mapping(estimates, metric, how, level)
     else:
         raise ArgumentTypeError(
@@ -121,12 +121,6 @@ def read_rows(
     if not rows.rows:
         raise ArgumentError("there are no estimates to draw.")
     return rows
-
-
-def _refuse(what: str, **given: str | None) -> None:
-    for name, value in given.items():
-        if value is not None:
-            raise ArgumentError(f"{name}={value!r} means nothing for {what}.")
 
 
 def _of_table(table: pd.DataFrame, metric: str | None, names: str | None) -> ForestRows:
@@ -155,7 +149,7 @@ def _one_metric(
 ) -> tuple[str, pd.DataFrame]:
     """Return the label of the axis, and the rows of one metric."""
     if "metric" not in table or names == "metric":
-        _refuse("a table without the column 'metric'", metric=metric)
+        refuse_given("a table without the column 'metric'", metric=metric)
         return number, table
     known = table["metric"].unique().tolist()
     if metric is None and not _name_columns(table):
@@ -207,7 +201,7 @@ def _of_mapping(
         if hasattr(value, "scores"):
             found[str(name)] = value.estimate(metric, how, level)
         elif hasattr(value, "lower") and hasattr(value, "upper"):
-            _refuse("estimates", metric=metric, how=how)
+            refuse_given("estimates", metric=metric, how=how)
             found[str(name)] = value
         else:
             raise ArgumentTypeError(
