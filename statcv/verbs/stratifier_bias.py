@@ -176,8 +176,9 @@ def stratifier_bias(
     warn_of_missing(design, remedies=False)
     with progress_bar(setting.k, progress) as bar:
         plans = {UNBIASED: setting.unbiased_plan(), **plans}
-        ranking, once, way, importance = rank(setting, found, plans, how, n_jobs, bar)
-    values = settings.values_of([once.scores], wanted, way)
+        running = {"n_jobs": n_jobs, "bar": bar}
+        ranking, once, importance = rank(setting, found, plans, how, **running)
+    values = settings.values_of([once.scores], wanted, once.how)
     heads = {"predicted": "predicted loss", "importance": "importance"}
     heads |= {"mutual_information": "mutual information", "anova_p": "p"}
     caption = "Loss that is predicted if folds are stratified by each candidate"
@@ -190,7 +191,7 @@ def stratifier_bias(
         plans=plans,
         skipped=skipped,
         importance=importance,
-        how=way,
+        how=once.how,
         level=level,
         failed=once.failed,
         fits=setting.k,
