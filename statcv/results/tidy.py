@@ -231,7 +231,7 @@ def _information(
         squares = float(((y - fitted) ** 2).sum())
     elif family is not None and type(family).__name__ not in OF_KNOWN_VARIANCE:
         squares = float(((y - fitted) ** 2 / family.variance(fitted)).sum())
-    # of an outcome that is its mean, the observed information is the expected one
+    # for an outcome that equals its mean, the observed information is the expected one
     return (X.T * records.curvature(fitted, eta)) @ X, scores, squares
 
 
