@@ -82,16 +82,13 @@ class Pooled(Exports, Summarised):
         return self._imputed(metric, how, level, interval).estimate
 
     def _imputed(
-        self,
-        metric: str | Metric | None,
-        how: str | None,
-        level: float,
-        interval: str | None = None,
+        self, metric: str | Metric | None, how: str | None, *asked: Any
     ) -> Imputed:
+        """Return the estimates of all imputations, each as the first is stated."""
         first, *others = self.imputations
-        each = [first.estimate(metric, how, level, interval)]
-        asked = metric, each[0].how, level, interval
-        found = Imputed([*each, *(one.estimate(*asked) for one in others)])
+        each = [first.estimate(metric, how, *asked)]
+        how = each[0].how
+        found = Imputed([*each, *(one.estimate(metric, how, *asked) for one in others)])
         _warn({each[0].label: found.n_undefined}, len(each))
         return found
 
