@@ -87,6 +87,16 @@ mean 'holm'?
     raise error(f"{name} must be {listed}, not {described(value)}.{near}")
 
 
+def refuse_given(what: str, **given: object) -> None:
+    """Refuse arguments that mean nothing for something, if they are given.
+
+    >>> refuse_given("two results", pair=None)
+    """
+    for name, value in given.items():
+        if value is not None:
+            raise ArgumentError(f"{name}={value!r} means nothing for {what}.")
+
+
 def is_number(value: object) -> TypeGuard[float]:
     """Return whether a value is a real number within the range of floats, and not NaN.
 

@@ -11,26 +11,13 @@ import pandas as pd
 
 from statcv.arguments import resolve_seed
 from statcv.cli import files
+from statcv.cli.parser import stored
 from statcv.errors import ArgumentError
 from statcv.folds import DEFAULT_K, ByHash, ByQuantile, FoldPlan, by_hash, by_value
 from statcv.folds.strata import sql_bins, sql_fold
 from statcv.verbs.fold_plan import fold_plan
 
-TO_BIND = """\
--- Bind the parameters ipad and opad, 64 bytes each. They are made of the key, and
--- as confidential: the key (its SHA-256 beyond 64 bytes), filled up with zero
--- bytes to 64, each byte XOR 0x36 for ipad and XOR 0x5C for opad. In Python, with
--- the key in STATCV_KEY:
---   from statcv.folds.strata.hashing import pads
---   ipad, opad = pads()
---   connection.execute(query, {"ipad": ipad, "opad": opad})
-"""
-
-REGISTER = """\
--- First give the connection its functions:
---   statcv.folds.strata.hashing_sql.{name}(connection)
-"""
-
+TO_BIND, REGISTER = stored("sql_to_bind.txt"), stored("sql_to_register.txt")
 PLAN = ["scheme", "k", "p", "pairs", "repeats", "rebalance", "positive", "horizon"]
 PLAN += ["na_action", "seed"]
 PLAN_OF_DATA = ["outcome", "scheme", "p", "pairs", "rebalance", "positive"]

@@ -22,12 +22,13 @@ from statcv.words import sentence
 WORDS = {"True": True, "False": False, "None": None}
 
 
-def _text(name: str) -> str:
+def stored(name: str) -> str:
+    """Return a text that commands print, which is a file."""
     return resources.files("statcv.cli").joinpath(name).read_text("utf-8")
 
 
-OPTIONS = _text("options.txt").replace("{STYLES}", "|".join(STYLES))
-EXAMPLES, SITES_EXAMPLES = _text("examples.txt"), _text("examples_of_sites.txt")
+OPTIONS = stored("options.txt").replace("{STYLES}", "|".join(STYLES))
+EXAMPLES, SITES_EXAMPLES = stored("examples.txt"), stored("examples_of_sites.txt")
 
 
 class _Parser(argparse.ArgumentParser):

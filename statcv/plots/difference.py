@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pandas as pd
 
-from statcv.arguments import check_level, check_types, is_list
+from statcv.arguments import check_level, check_types, is_list, refuse_given
 from statcv.errors import ArgumentError, ArgumentTypeError, MetricError
 from statcv.inference import Readable
 from statcv.inference.paired.choices import chosen_metric, contrast
@@ -168,27 +168,20 @@ def plot_difference(
     check_types(plot_difference, locals())
     check_level(level)
     if second is not None:
-        if pair is not None:
-            raise ArgumentError(f"pair={pair!r} means nothing for two results.")
+        refuse_given("two results", pair=pair)
         found = compared_pair(first, second, metric, level)
     elif not hasattr(first, "differences"):
         raise ArgumentTypeError(f"{DRAWS}, not one {type(first).__name__}.")
-    elif metric is not None:
-        raise ArgumentError(
-            f"metric={metric!r} means nothing for a comparison, which has its own; "
-            "pass it to compare()."
-        )
     else:
+        own = "a comparison, which has its own; pass it to compare()"
+        refuse_given(own, metric=metric)
         found = read_pair(cast("ComparedResults", first).contrasts, pair)
     ax = base.new_axes(ax)
-    if found.compared.metric.is_auroc:
+    if (of := found.compared.metric).is_auroc:
         _draw_curve(ax, found, n_boot)
-    elif n_boot is not None:
-        raise ArgumentError(
-            f"n_boot={n_boot!r} means nothing for {found.compared.metric.label}, whose "
-            "interval is not from a bootstrap."
-        )
     else:
+        what = f"{of.label}, whose interval is not from a bootstrap"
+        refuse_given(what, n_boot=n_boot)
         _draw_records(ax, found)
     ax.set_title(_title(found), fontsize="medium")
     return ax

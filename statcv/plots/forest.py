@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from statcv.arguments import check_types, described, is_list, is_number
+from statcv.arguments import check_types, described, is_list, is_number, refuse_given
 from statcv.errors import ArgumentError, ArgumentTypeError, ColumnError, suggestion
 from statcv.inference import COMBINED, Estimate, metric_of
 from statcv.inference.paired.records import is_result
@@ -25,33 +25,9 @@ if TYPE_CHECKING:
 
 Limits = tuple[float, float]
 NUMBERS = ("estimate", "difference", "lower", "upper", "se", "n", "weight")
+ENDS = ["estimate", "lower", "upper", "prediction_lower", "prediction_upper"]
+ROW = [*ENDS, "weight"]  # the numbers of a row
 NOT_NAMES = {*NUMBERS, "metric", "how", "interval", "caveat", "n_folds", "n_undefined"}
-
-
-@dataclass(frozen=True)
-class Row:
-    """One estimate with its interval.
-
-    Attributes
-    ----------
-    name : str
-        Name of the row.
-    estimate, lower, upper : float
-        Estimate and limits; NaN if there is no value.
-    weight : float
-        Weight, to which the area of the mark is proportional; NaN if all marks have the
-        same size.
-    prediction_lower, prediction_upper : float
-        Limits of a prediction interval of a summary; NaN if there is none.
-    """
-
-    name: str
-    estimate: float
-    lower: float
-    upper: float
-    weight: float = np.nan
-    prediction_lower: float = np.nan
-    prediction_upper: float = np.nan
 
 
 @dataclass(frozen=True)
@@ -60,8 +36,9 @@ class ForestRows:
 
     Attributes
     ----------
-    rows : list of Row
-        Estimates with their intervals.
+    rows : pandas.DataFrame
+        Estimate, limits, those of a prediction interval and weight of each row, by its
+        name; NaN for what there is not.
     label : str
         Label of the axis.
     title : str
@@ -72,7 +49,7 @@ class ForestRows:
         Combined estimate of a meta-analysis, if there is one.
     """
 
-    rows: list[Row]
+    rows: pd.DataFrame
     label: str
     title: str = ""
     no_effect: float = np.nan
@@ -94,23 +71,23 @@ def read_rows(
         If a table lacks a column.
     """
     if hasattr(estimates, "differences"):
-        _refuse("a comparison", metric=metric, how=how, names=names)
+        refuse_given("a comparison", metric=metric, how=how, names=names)
         columns = ["first", "second", "difference", "lower", "upper"]
         label = f"difference in {estimates.contrasts.metric.label}"
         title = f"Paired differences, {percent(estimates.level)} intervals"
         rows = _of_table(estimates.differences[columns], None, None)
         rows = replace(rows, label=label, title=title)
     elif hasattr(estimates, "pooled") and hasattr(estimates, "table"):
-        _refuse("a meta-analysis", metric=metric, how=how, names=names)
+        refuse_given("a meta-analysis", metric=metric, how=how, names=names)
         table = estimates.table.assign(names=estimates.table.index)
         known = table.drop(columns="n") if table["n"].isna().any() else table
         rows = replace(_of_table(known, None, "names"), label=estimates.label)
         rows = replace(rows, title="Data sets", summary=estimates.pooled)
     elif isinstance(estimates, pd.DataFrame):
-        _refuse("a table", how=how)
+        refuse_given("a table", how=how)
         rows = _of_table(estimates, metric, names)
     elif isinstance(estimates, Mapping):
-        _refuse("estimates by name", names=names)
+        refuse_given("estimates by name", names=names)
         rows = _of_mapping(estimates, metric, how, level)
     else:
         raise ArgumentTypeError(
@@ -118,15 +95,9 @@ def read_rows(
             "b}, a comparison, or a table with columns estimate, lower and upper, not "
             f"{type(estimates).__name__}."
         )
-    if not rows.rows:
+    if rows.rows.empty:
         raise ArgumentError("there are no estimates to draw.")
     return rows
-
-
-def _refuse(what: str, **given: str | None) -> None:
-    for name, value in given.items():
-        if value is not None:
-            raise ArgumentError(f"{name}={value!r} means nothing for {what}.")
 
 
 def _of_table(table: pd.DataFrame, metric: str | None, names: str | None) -> ForestRows:
@@ -142,9 +113,8 @@ def _of_table(table: pd.DataFrame, metric: str | None, names: str | None) -> For
     named, by = _names(table, names)
     if "n" in table:
         named = list(map("{} (n = {:,.0f})".format, named, table["n"]))
-    numbers = table.assign(weight=table.get("weight", np.nan))
-    each = numbers[[number, "lower", "upper", "weight"]].to_numpy(float).tolist()
-    rows = [Row(name, *four) for name, four in zip(named, each, strict=True)]
+    numbers = table.rename(columns={number: "estimate"}).reindex(columns=ROW)
+    rows = numbers.astype(float).set_axis(named)
     no_effect = 0.0 if number == "difference" else _no_skill(label)
     title = sentence_case(label) if label.islower() else label
     return ForestRows(rows, label, f"{title} by {by}" if by else title, no_effect)
@@ -155,7 +125,7 @@ def _one_metric(
 ) -> tuple[str, pd.DataFrame]:
     """Return the label of the axis, and the rows of one metric."""
     if "metric" not in table or names == "metric":
-        _refuse("a table without the column 'metric'", metric=metric)
+        refuse_given("a table without the column 'metric'", metric=metric)
         return number, table
     known = table["metric"].unique().tolist()
     if metric is None and not _name_columns(table):
@@ -207,7 +177,7 @@ def _of_mapping(
         if hasattr(value, "scores"):
             found[str(name)] = value.estimate(metric, how, level)
         elif hasattr(value, "lower") and hasattr(value, "upper"):
-            _refuse("estimates", metric=metric, how=how)
+            refuse_given("estimates", metric=metric, how=how)
             found[str(name)] = value
         else:
             raise ArgumentTypeError(
@@ -221,42 +191,43 @@ def _of_mapping(
             f"the estimates are of {' and '.join(sorted(labels))}, which do not share "
             "an axis; choose one with metric=."
         )
-    hows, rows = {value.how for value in known}, []
+    hows, named = {value.how for value in known}, []
     for name, value in found.items():
         # how folds are combined, if rows differ in that
         told = isinstance(value, Estimate) and len(hows) > 1
         how = f" ({COMBINED.get(value.how, value.how)})" if told else ""
-        rows.append(_row(f"{name}{how}", value))
+        named.append(f"{name}{how}")
+    rows = pd.DataFrame(map(_numbers, found.values()), named, ROW, dtype=float)
     label = next(iter(labels), "estimate")
     levels = {value.level for value in known if not np.isnan(value.lower)}
     title = f"{percent(*levels)} intervals" if len(levels) == 1 else ""
     return ForestRows(rows, label, title, _no_skill(label))
 
 
-def _row(name: str, value: Any) -> Row:
+def _numbers(value: Any) -> dict[str, float]:
+    """Return an estimate, its limits, and those of a prediction interval, if any."""
     number = value.value if isinstance(value, Estimate) else value.estimate
-    return Row(name, float(number), float(value.lower), float(value.upper))
+    ends = {name: float(getattr(value, name, np.nan)) for name in ENDS[1:]}
+    return {"estimate": float(number), **ends}
 
 
 def _no_skill(label: str) -> float:
     return 0.5 if "auROC" in label else np.nan
 
 
-def summary_row(summary: Any) -> Row:
+def summary_row(summary: Any) -> pd.DataFrame:
     """Return the row of a summary: an estimate, random effects, or numbers."""
     has_ends = hasattr(summary, "estimate") and hasattr(summary, "lower")
     if isinstance(summary, Estimate) or has_ends:
-        lower = float(getattr(summary, "prediction_lower", np.nan))
-        upper = float(getattr(summary, "prediction_upper", np.nan))
-        row = _row("summary", summary)
-        return replace(row, prediction_lower=lower, prediction_upper=upper)
-    if isinstance(summary, (tuple, list)) and len(summary) in (3, 5):
-        estimate, lower, upper, *limits = map(float, summary)
-        return Row("summary", estimate, lower, upper, np.nan, *limits)
-    raise ArgumentTypeError(
-        "summary must be (estimate, lower, upper), five numbers with a prediction "
-        f"interval, or an estimate with an interval, not {summary!r}."
-    )
+        numbers = _numbers(summary)
+    elif isinstance(summary, (tuple, list)) and len(summary) in (3, 5):
+        numbers = dict(zip(ENDS, map(float, summary), strict=False))
+    else:
+        raise ArgumentTypeError(
+            "summary must be (estimate, lower, upper), five numbers with a prediction "
+            f"interval, or an estimate with an interval, not {summary!r}."
+        )
+    return pd.DataFrame(numbers, ["summary"], ROW, dtype=float)
 
 
 DIAMOND = base.COLOURS[1]
@@ -323,25 +294,25 @@ def plot_forest(
     check_types(plot_forest, locals())
     found = read_rows(_given(estimates), metric, how, level, names)
     together = found.summary if summary is None else summary
-    diamonds = [] if together is None else [summary_row(together)]
-    every = [*found.rows, *diamonds]
+    every = found.rows
+    if together is not None:
+        every = pd.concat([every, summary_row(together)])
     line = found.no_effect if reference is None else float(reference)
     low, high = _limits(every, line, xlim)
     ax = base.axes_of_rows(ax, len(every), 0.38, width=6.4)
     if np.isfinite(line):
         ax.axvline(line, color=base.GREY, linewidth=0.9, linestyle=":", zorder=0)
-    weights = pd.Series([row.weight for row in found.rows], dtype=float)
+    weights = found.rows["weight"]
     shares = weights / weights.max() if weights.max() > 0 else weights * np.nan
     areas = (12 + 108 * shares).fillna(36.0)  # in proportion to the weight
-    for place, row in enumerate(found.rows):
-        _draw_row(ax, row, place, (low, high), float(areas[place]))
-    last = len(every) - 1
-    for diamond in diamonds:
+    rows, last = list(every.itertuples()), len(every) - 1
+    for place, (row, area) in enumerate(zip(rows, areas, strict=False)):
+        _draw_row(ax, row, place, (low, high), float(area))
+    if together is not None:
         ax.axhline(last - 0.5, color=base.GREY, linewidth=0.6)
-        _draw_diamond(ax, diamond, last, low, high)
-    ends = [[row.lower for row in found.rows], [row.upper for row in found.rows]]
-    digits = shared_digits(*ends)
-    name_rows(ax, [row.name for row in every], [_said(row, digits) for row in every])
+        _draw_diamond(ax, rows[-1], last, low, high)
+    digits = shared_digits(found.rows["lower"], found.rows["upper"])
+    name_rows(ax, every.index.tolist(), [_said(row, digits) for row in rows])
     ax.tick_params(axis="y", length=0, pad=8)
     ax.set(xlim=(low, high), ylim=(last + 0.6, -0.6), xlabel=found.label)
     for side in ("left", "right", "top"):
@@ -358,7 +329,7 @@ def _given(estimates: tuple[Any, ...]) -> Any:
     return {name or base.short_scheme(one.plan): one for name, one in named.items()}
 
 
-def _limits(rows: list[Row], line: float, xlim: Limits | None) -> Limits:
+def _limits(rows: pd.DataFrame, line: float, xlim: Limits | None) -> Limits:
     """Return the limits of the axis, which by default include all finite values."""
     if xlim is not None:
         two = is_list(xlim) and len(xlim) == 2 and all(map(is_number, xlim))
@@ -367,8 +338,7 @@ def _limits(rows: list[Row], line: float, xlim: Limits | None) -> Limits:
                 f"xlim must be two numbers in increasing order, not {described(xlim)}."
             )
         return float(xlim[0]), float(xlim[1])
-    ends = ("estimate", "lower", "upper", "prediction_lower", "prediction_upper")
-    known = np.array([*(getattr(row, end) for row in rows for end in ends), line])
+    known = np.array([*np.ravel(rows[ENDS]), line])
     known = known[np.isfinite(known)]
     if not len(known):
         return 0.0, 1.0
@@ -376,7 +346,7 @@ def _limits(rows: list[Row], line: float, xlim: Limits | None) -> Limits:
     return float(known.min()) - margin, float(known.max()) + margin
 
 
-def _draw_row(ax: Axes, row: Row, place: int, limits: Limits, area: float) -> None:
+def _draw_row(ax: Axes, row: Any, place: int, limits: Limits, area: float) -> None:
     """Draw a point and its interval, with arrows where it extends beyond the axis."""
     (low, high), colour = limits, base.COLOURS[0]
     if not np.isnan([row.lower, row.upper]).any():
@@ -390,7 +360,7 @@ def _draw_row(ax: Axes, row: Row, place: int, limits: Limits, area: float) -> No
         ax.scatter(row.estimate, place, s=area, color=colour, marker="s", zorder=3)
 
 
-def _draw_diamond(ax: Axes, diamond: Row, place: int, low: float, high: float) -> None:
+def _draw_diamond(ax: Axes, diamond: Any, place: int, low: float, high: float) -> None:
     """Draw the summary, with its prediction interval as a line through it."""
     ends = np.clip([diamond.prediction_lower, diamond.prediction_upper], low, high)
     if not np.isnan(ends).any():
@@ -402,7 +372,7 @@ def _draw_diamond(ax: Axes, diamond: Row, place: int, low: float, high: float) -
     ax.fill(across, [place, place - 0.25, place, place + 0.25], color=DIAMOND, zorder=3)
 
 
-def _said(row: Row, digits: int) -> str:
+def _said(row: Any, digits: int) -> str:
     """Return an estimate with its intervals as text."""
     if np.isnan(row.estimate):
         return "no value"

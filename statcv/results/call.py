@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
 from copy import copy
-from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Protocol, TypeVar
+from dataclasses import fields, replace
+from typing import Any, ClassVar, TypeVar
 
 from statcv.errors import ArgumentTypeError, CheckpointWarning, MetricError, Noted
 from statcv.formula import Formula, Outcome
@@ -18,28 +18,19 @@ Result = TypeVar("Result")
 Own = TypeVar("Own")
 
 
-class Call(Protocol):
-    """The arguments of the verb that made a result."""
+class Call(Printed):
+    """The arguments of the verb that made a result, so that it can be called again.
 
-    @property
-    def data(self) -> Any:
-        """The data frame."""
+    Those that are named here are read by what reads the result; a verb that has no such
+    argument leaves them None.
+    """
 
-    @property
-    def metrics(self) -> Any:
-        """The metrics that were named; None for the defaults of the outcome."""
-
-    @property
-    def row(self) -> str | None:
-        """The column that identifies the records, if there is one."""
-
-    @property
-    def by(self) -> Any:
-        """The grouping that was named for what reads the result, if there is one."""
-
-    @property
-    def n_jobs(self) -> int | None:
-        """The number of processes or threads, if it was given."""
+    verb: ClassVar[str]
+    data: Any
+    metrics: Any
+    row: str | None = None
+    by: Any = None
+    n_jobs: int | None = None
 
     def again(
         self,
@@ -47,52 +38,27 @@ class Call(Protocol):
         scope: MutableMapping[str, Any],
         changes: Mapping[str, Any],
     ) -> Any:
-        """Repeat the call with some arguments changed.
+        """Call the verb again with some arguments changed.
 
         Parameters
         ----------
         formula : Formula
             The formula of the result. Dots in a new formula stand for its sides, and a
-            new formula may use its functions.
+            new formula may use its functions; not used if nothing is fitted.
         scope : mapping
             Names that a new formula may use.
         changes : mapping
             The changed arguments by name.
         """
-
-    def with_mean_model(self) -> Call:
-        """Return the same call for the model without predictors."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class CallWithoutFits(Printed):
-    """The arguments of a verb that reads predictions, and fits nothing."""
-
-    verb: ClassVar[str]
-    n_jobs: ClassVar[None] = None
-
-    def run(self) -> Any:
-        """Read the predictions."""
-        raise NotImplementedError
-
-    def again(self, formula: Any, scope: Any, changes: Mapping[str, Any]) -> Any:
-        """Read the predictions again with some arguments changed.
-
-        Parameters
-        ----------
-        formula, scope
-            Not used, because predictions have no formula.
-        changes : mapping
-            Arguments by name.
-        """
-        names = [field.name for field in fields(self)]
+        own: Any = self
+        names = [field.name for field in fields(own)]
         unknown = [name for name in changes if name not in names]
-        own = OF_PREDICTIONS if self.verb == "from_predictions" else None
-        refuse_unknown(self.verb, unknown, names, own)
-        return replace(self, **changes).run()
+        known = OF_PREDICTIONS if self.verb == "from_predictions" else None
+        refuse_unknown(self.verb, unknown, names, known)
+        return replace(own, **changes).run()
 
     def with_mean_model(self: Own) -> Own:
-        """Return the call itself, which names no model."""
+        """Return the call for the model without predictors, if it names a model."""
         return self
 
 

@@ -18,10 +18,10 @@ from statcv.results.comparison.comparison import (
     null_result,
     summarise_comparison,
 )
-from statcv.results.comparison.likelihood_ratio import ANOTHER_QUESTION, LikelihoodRatio
+from statcv.results.comparison.likelihood_ratio import LikelihoodRatio
 from statcv.results.refits import LONG, duration, seconds_once
 from statcv.results.summary import Summarised, Summary
-from statcv.results.wording.phrases import caution
+from statcv.results.wording.phrases import caution, noted
 from statcv.tables import Table, shown_frame
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Drop1(Summarised):
         if self._tests:
             heads |= {"df": "df", "lr": "LR", "lr_p": "p (LR)"}
             said = "LR is the likelihood-ratio test of the term on all rows"
-            notes = (*notes, f"{said}. {ANOTHER_QUESTION}.")
+            notes = (*notes, f"{said}. {noted('another question')}")
         body = shown_frame(self._shown(table.set_index("term"), heads), digits)
         result = compared.results[FULL]
         scheme = f"{result.plan.scheme}: {result.plan.sentence}"

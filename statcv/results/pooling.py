@@ -21,7 +21,7 @@ from statcv.results.comparison.likelihood_ratio import why_no_likelihood
 from statcv.results.summary import Summarised, Summary, first_of
 from statcv.results.tidy import standard_errors
 from statcv.results.wording.in_words import first_that_fits
-from statcv.results.wording.phrases import caution
+from statcv.results.wording.phrases import caution, noted
 from statcv.results.writing.export import Exports, PaperTable
 from statcv.tables import Table, labels_of, shown_frame
 from statcv.words import plural
@@ -31,13 +31,7 @@ if TYPE_CHECKING:
 
     from statcv.results.result import CVResult
 
-RULES = (
-    "Estimates are pooled by Rubin's rules on the scale of their intervals, with the "
-    "degrees of freedom of Barnard and Rubin (1999). The standard error within "
-    "imputations and the standard deviation between them are on that scale."
-)
 DECIMALS = {"within_se": 3, "between_sd": 3, "df": 1, "fmi": 2}
-SAME = "All imputations give the same estimates: what was missing changes nothing."
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,16 +82,13 @@ class Pooled(Exports, Summarised):
         return self._imputed(metric, how, level, interval).estimate
 
     def _imputed(
-        self,
-        metric: str | Metric | None,
-        how: str | None,
-        level: float,
-        interval: str | None = None,
+        self, metric: str | Metric | None, how: str | None, *asked: Any
     ) -> Imputed:
+        """Return the estimates of all imputations, each as the first is stated."""
         first, *others = self.imputations
-        each = [first.estimate(metric, how, level, interval)]
-        asked = metric, each[0].how, level, interval
-        found = Imputed([*each, *(one.estimate(*asked) for one in others)])
+        each = [first.estimate(metric, how, *asked)]
+        how = each[0].how
+        found = Imputed([*each, *(one.estimate(metric, how, *asked) for one in others)])
         _warn({each[0].label: found.n_undefined}, len(each))
         return found
 
@@ -225,7 +216,7 @@ class Pooled(Exports, Summarised):
             facts=tuple(zip(("model", "scheme"), first.in_words, strict=True)),
             tables=tables,
             shown=shown,
-            notes=(RULES if metrics["between_sd"].any() else SAME,),
+            notes=(noted("rules" if metrics["between_sd"].any() else "all alike"),),
             headline=str(self.estimate(level=level)),
         )
 

@@ -28,8 +28,7 @@ from statcv.models.imputation import Imputed
 from statcv.numeric.arrays import Floats
 from statcv.plots.base import horizon_of
 from statcv.results.refits import Running, warn_of_fits
-from statcv.results.wording.phrases import phrase
-from statcv.results.wording.weighted_notes import note
+from statcv.results.wording.phrases import note, phrase
 from statcv.tables import Table
 from statcv.words import percent
 

@@ -17,7 +17,6 @@ from statcv.models.batched import free_columns, partial_likelihood, strata_share
 from statcv.models.likelihood import (
     CumulativeLogit,
     Gaussian,
-    Generalized,
     Hazards,
     LogLinear,
     OfRecords,
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
 UNDETERMINED = 1e-13  # share of the largest eigenvalue that is rounding
 FEW_CLUSTERS = 40  # fewer clusters make standard errors too small
+OF_KNOWN_VARIANCE = ("Poisson", "Binomial", "NegativeBinomial")
 FREE = 1e-8  # part of a coefficient in a direction without information
 
 
@@ -215,29 +215,24 @@ def _information(
         # theta is taken as known, as in R
         more: Any = getattr(result.refits.all_rows.linear, "dispersion", None)
         likelihood = LogLinear(0.0 if more is None else float(more[0]))
-    records = cast(OfRecords, likelihood)
-    pull = records.residual(y, records.link(fitted)).reshape(len(y), -1)
+    records, squares = cast(OfRecords, likelihood), np.nan
+    eta = records.link(fitted)
+    pull = records.residual(y, eta).reshape(len(y), -1)
     # the first of several classes is the reference; coefficients class by class
-    pull, squares = pull[:, -max(pull.shape[1] - 1, 1) :], np.nan
+    pull = pull[:, -max(pull.shape[1] - 1, 1) :]
     scores = (pull[:, :, None] * X[:, None]).reshape(len(y), -1)
-    if isinstance(likelihood, Gaussian):
-        return X.T @ X, scores, float(((y - fitted) ** 2).sum())
-    if isinstance(likelihood, LogLinear):
-        weights = fitted / (1 + likelihood.dispersion * fitted)
-    elif isinstance(likelihood, Generalized):
-        family = likelihood.family
-        variance, steep = family.variance(fitted), family.link.deriv(fitted)
-        weights = 1 / (variance * steep**2)
-        if type(family).__name__ not in ("Poisson", "Binomial", "NegativeBinomial"):
-            squares = float(((y - fitted) ** 2 / variance).sum())
-    elif fitted.ndim == 1:
-        weights = fitted * (1 - fitted)
-    else:
+    if fitted.ndim > 1:
         p = fitted[:, 1:]
         products = p[:, :, None] * (np.eye(p.shape[1]) - p[:, None, :])
         found = np.einsum("ni,njk,nl->jikl", X, products, X, optimize=True)
         return found.reshape(p.shape[1] * X.shape[1], -1), scores, squares
-    return (X.T * weights) @ X, scores, squares
+    family = getattr(likelihood, "family", None)
+    if isinstance(likelihood, Gaussian):
+        squares = float(((y - fitted) ** 2).sum())
+    elif family is not None and type(family).__name__ not in OF_KNOWN_VARIANCE:
+        squares = float(((y - fitted) ** 2 / family.variance(fitted)).sum())
+    # for an outcome that equals its mean, the observed information is the expected one
+    return (X.T * records.curvature(fitted, eta)) @ X, scores, squares
 
 
 # ---- one row, and records ----

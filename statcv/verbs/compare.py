@@ -29,6 +29,7 @@ from statcv.results.comparison.comparison import Comparison, make_comparison
 from statcv.results.comparison.pooled_comparison import compare_pooled
 from statcv.results.pooling import Pooled
 from statcv.results.result import CVResult
+from statcv.results.wording.phrases import caution
 from statcv.verbs.cv import CV_NAMES, CVCall
 from statcv.vocabulary import refuse_words_of_compare
 
@@ -304,11 +305,7 @@ def _on_common_rows(
         return call, ""
     lost = int(incomplete.sum())
     missing = counted({name: int(c.sum()) for name, c in absent.items() if c.any()})
-    errors.warn(
-        f"{lost} of {len(table)} rows were omitted: missing {missing}. All formulas "
-        "are fitted on the rows complete for every one of them.",
-        errors.MissingDataWarning,
-    )
+    caution("common rows", lost=lost, total=len(table), missing=missing)
     complete = np.flatnonzero(~incomplete)
     changed: dict[str, Any] = {"data": table.iloc[complete]}
     for name, given in (("weights", call.weights), ("scheme", call.scheme)):

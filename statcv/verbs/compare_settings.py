@@ -15,19 +15,11 @@ from statcv.inference import Estimate
 from statcv.inference.tests.signed_rank import SignedRank, signed_rank
 from statcv.results.result import CVResult
 from statcv.results.summary import Summarised, Summary
+from statcv.results.wording.phrases import noted
 from statcv.tables import Table, number
 from statcv.words import p_value, percent, sentence
 
-ASSUMES = (
-    "The test takes the settings as independent, and the distribution of their "
-    "differences as symmetric. Settings for the same records are not independent: p "
-    "then describes these settings, and says nothing about other data."
-)
 SIDES = {"greater": "greater than", "less": "less than"}
-ZEROS = {
-    "pratt": "are ranked with the others and then excluded (Pratt 1959)",
-    "wilcox": "are excluded",
-}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,13 +86,10 @@ class SettingsComparison(Summarised):
         )
 
     def _notes(self) -> tuple[str, ...]:
-        test, notes = self.test, []
-        if test.n_zero:
-            zeros = f"{test.n_zero} of {test.n} differences are 0"
-            notes.append(f"{zeros}; they {ZEROS[self.zeros]}.")
-        if test.reason:
-            notes.append(sentence(test.reason))
-        return (*notes, ASSUMES)
+        test, told = self.test, noted("settings")
+        zeros = noted("differences of 0", test=test, zeros=self.zeros)
+        reason = sentence(test.reason) if test.reason else ""
+        return tuple(filter(None, (zeros * bool(test.n_zero), reason, told)))
 
 
 def compare_settings(

@@ -19,14 +19,13 @@ from statcv.models.imputation import imputing
 from statcv.models.likelihood import Bernoulli, Gaussian, Hazards
 from statcv.models.selection import Selection, selecting
 from statcv.models.thresholds import refuse_beyond, with_threshold
-from statcv.results.call import choose_metrics, with_warnings
+from statcv.results.call import Call, choose_metrics, with_warnings
 from statcv.results.result import CVResult
 from statcv.results.wording.bias_warning import warn_of_bias, warn_of_longer_times
-from statcv.tables import Printed
+from statcv.results.wording.phrases import caution
 from statcv.verbs import argument_types
 from statcv.verbs.fold_plan import warn_of_missing
 from statcv.vocabulary import refuse_unknown
-from statcv.words import joined
 
 
 def cv(
@@ -217,7 +216,7 @@ def cv(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class CVCall(Printed):
+class CVCall(Call):
     """The arguments of a call of :func:`cv`, with the same names and defaults.
 
     The call is kept in the result, and can be run again with some arguments changed.
@@ -249,8 +248,7 @@ class CVCall(Printed):
     n_jobs: int | None = None
     checkpoint: argument_types.PathLike | None = None
     progress: bool | None = None
-    row: ClassVar[None] = None  # every row is a record of its own
-    by: ClassVar[None] = None
+    verb: ClassVar[str] = "cv"
 
     def again(
         self,
@@ -467,11 +465,7 @@ def _warn_of_inner_folds(model: models.Model, plan: FoldPlan) -> None:
     if plan.strata is None or not plan.strata.identifies:
         return
     if parts := tuning.parts_with_folds(model):
-        errors.warn(
-            f"{', '.join(parts)} makes folds of its own inside each training set, "
-            f"which divide {plan.strata.label}. The inner folds of tune= do not.",
-            errors.FoldWarning,
-        )
+        caution("folds of its own", parts=parts, label=plan.strata.label)
 
 
 def _warn_of_few_events(design: Design, model: models.Model) -> None:
@@ -480,12 +474,7 @@ def _warn_of_few_events(design: Design, model: models.Model) -> None:
     events = min(design.outcome.counts.values(), default=columns)
     free = capabilities.needs_full_rank and capabilities.likelihood == Bernoulli()
     if free and events < columns:
-        errors.warn(
-            f"{model.label} has {columns} parameters, more than the {events} records "
-            "of the rarer class: its predictions are far too extreme. A ridge, "
-            "Logit(C=1.0), or Firth's penalty, Logit(firth=True), still works.",
-            errors.SeparationWarning,
-        )
+        caution("few events", model=model.label, columns=columns, events=events)
 
 
 def _warn_of_empty_terms(design: Design) -> None:
@@ -494,11 +483,7 @@ def _warn_of_empty_terms(design: Design) -> None:
     present.add((design.strata,))  # a single stratum is that of a model without strata
     empty = [":".join(codes) for codes in design.formula.terms if codes not in present]
     if empty and design.intercept is not None:
-        errors.warn(
-            f"{joined([*map(repr, empty)])} {'has' if len(empty) == 1 else 'have'} one "
-            f"level only in the {design.n} records, and no part in the model.",
-            errors.CollinearityWarning,
-        )
+        caution("one level", terms=empty, n=design.n)
 
 
 def _warn_of_dependence(design: Design, model: models.Model) -> None:
@@ -507,18 +492,8 @@ def _warn_of_dependence(design: Design, model: models.Model) -> None:
         return
     columns = design.matrix.shape[1]
     if columns >= design.n and isinstance(model.capabilities.likelihood, Gaussian):
-        errors.warn(
-            f"{model.label} of {columns} columns on {design.n} records passes through "
-            "every training value; of the many solutions that with the least "
-            "coefficients is taken.",
-            errors.CollinearityWarning,
-        )
+        caution("more columns", model=model.label, columns=columns, n=design.n)
     if clauses := formulas.dependent_columns(design):
-        ridge = f", or penalise, as {type(model).__name__}(C=1.0) does"
+        ridge = type(model).__name__ if hasattr(model, "C") else ""
         why = formulas.in_words(clauses)
-        errors.warn(
-            f"{model.label} cannot determine all coefficients: {why}. "
-            "Those given are one of many equivalent solutions; omit such columns"
-            f"{ridge * hasattr(model, 'C')}.",
-            errors.CollinearityWarning,
-        )
+        caution("dependent columns", model=model.label, why=why, ridge=ridge)

@@ -8,10 +8,11 @@ from typing import NoReturn
 import numpy as np
 
 from statcv.arguments import resolve_seed
-from statcv.errors import ArgumentTypeError, MissingDataWarning, warn
+from statcv.errors import ArgumentTypeError
 from statcv.folds import FoldPlan
 from statcv.folds.request import FoldArguments, Holdout
-from statcv.formula import Design, as_frame, caller_scope, counted, make_design, quoted
+from statcv.formula import Design, as_frame, caller_scope, make_design, quoted
+from statcv.results.wording.phrases import caution
 from statcv.verbs import argument_types
 from statcv.vocabulary import refuse_unknown
 
@@ -101,17 +102,8 @@ def fold_plan(
     return holdout.plan(design.kept, design.outcome, columns, seed)
 
 
-def warn_of_missing(design: Design) -> None:
+def warn_of_missing(design: Design, remedies: bool = True) -> None:
     """Warn of rows that were omitted because they are incomplete, with counts."""
-    lost = design.n_given - design.n
-    if lost:
-        remedy = (
-            " impute='mice' imputes missing covariates inside each fold, and "
-            "na_action='pass' passes them on to a model that accepts them."
-        )
-        in_covariates = set(design.missing).difference(design.formula.outcome_columns)
-        warn(
-            f"{lost} of {design.n_given} rows were omitted: missing "
-            f"{counted(design.missing)}.{remedy if in_covariates else ''}",
-            MissingDataWarning,
-        )
+    if design.n < design.n_given:
+        can = remedies and not set(design.missing) <= {*design.formula.outcome_columns}
+        caution("omitted rows", design=design, can=can)

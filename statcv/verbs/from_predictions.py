@@ -15,7 +15,7 @@ from statcv.folds import FoldPlan, Ragged, Response, Strata
 from statcv.formula import Design, as_frame, outcome_columns
 from statcv.metrics.named import OF_MEANS
 from statcv.numeric.arrays import Numbers
-from statcv.results.call import CallWithoutFits, choose_metrics
+from statcv.results.call import Call, choose_metrics
 from statcv.results.result import CVResult
 from statcv.verbs import predicted_elsewhere as elsewhere
 from statcv.verbs.argument_types import DataLike, MetricsLike, SeedLike
@@ -110,7 +110,7 @@ def from_predictions(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PredictionsCall(CallWithoutFits):
+class PredictionsCall(Call):
     """The arguments of a call of :func:`from_predictions`, with the same names."""
 
     data: Any
@@ -125,7 +125,6 @@ class PredictionsCall(CallWithoutFits):
     threshold: float | None = None
     metrics: MetricsLike | None = None
     seed: SeedLike | None = None
-    by: ClassVar[None] = None
     verb: ClassVar[str] = "from_predictions"
 
     def run(self) -> CVResult:

@@ -20,25 +20,9 @@ from statcv.inference.tests.htest import HTest, check_alternative
 from statcv.numeric.arrays import Floats
 from statcv.results.comparison.comparison import Comparison
 from statcv.results.summary import Summarised, Summary
+from statcv.results.wording.phrases import noted
 from statcv.tables import Table, number
 from statcv.words import p_value, percent, sentence
-
-# ---- the meta-analysis ----
-
-INDEPENDENT = (
-    "The combined p-values assume that the data sets are independent of each other: "
-    "they may not share records."
-)
-IGNORED = (
-    "Two-sided p-values are combined by Fisher's method without regard to direction: "
-    "effects of opposite signs add up. alternative='greater' or 'less' accounts for "
-    "direction."
-)
-UNKNOWN = "Bare p-values have no known direction: they are combined unchanged."
-NULL = (
-    "A small combined p says that the null hypothesis is false in one data set or "
-    "more, not that the difference is the same in all."
-)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,7 +90,7 @@ class Combination(Summarised):
             facts=(("alternative", self.alternative),),
             tables=tables,
             shown=shown,
-            notes=(*reasons, *self.notes, INDEPENDENT, NULL),
+            notes=(*reasons, *self.notes, noted("independent sets"), noted("any null")),
         )
 
 
@@ -190,7 +174,8 @@ def meta_analysis(
     if table["se"].notna().any():
         effects = table["difference"], table["se"]
         pooled = random_effects(*effects, level, method=method)
-    notes = [IGNORED] if signed and wanted == "two-sided" else []
+    notes = [noted("no direction")] * (signed and wanted == "two-sided")
+    notes += [noted("bare p-values")] * (side == BARE)
     heads, limits = ["difference", "p", "n"], {"difference": ("lower", "upper")}
     caption = f"{label} of each data set"
     return Combination(
@@ -199,7 +184,7 @@ def meta_analysis(
         pooled=pooled,
         alternative=wanted,
         label=label,
-        notes=(*shared_records(sets), *notes, *([UNKNOWN] if side == BARE else [])),
+        notes=(*shared_records(sets), *notes),
     )
 
 

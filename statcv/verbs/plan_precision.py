@@ -17,12 +17,13 @@ from statcv.metrics import Metric
 from statcv.results.permutations import better_side
 from statcv.results.result import CVResult
 from statcv.results.wording.notes import measured
+from statcv.results.wording.phrases import noted
 from statcv.tables import Table, labels_of
 from statcv.tables.printed import wrapped
 from statcv.verbs.argument_types import MetricsLike, SeedLike
 from statcv.verbs.simulated_studies import Study
 from statcv.vocabulary import refuse_unknown
-from statcv.words import joined, plural
+from statcv.words import plural
 
 USUAL = ("auroc", "brier", "calibration_slope")
 SHOWN = ("scheme", "metric", "truth", "estimate", "bias", "width", "coverage", "power")
@@ -33,10 +34,6 @@ FIRST_EVENTS = 50  # those from which the search for a width starts
 MOST = 20_000  # records at which the search ends
 STEPS, NEAR = 8, 0.01  # most steps of the search, and the relative change that ends it
 CRITERIA = ("shrinkage", "optimism of R²", "overall risk", "all")
-FAILURES = {
-    "failed": "Some fits did not converge or had separated classes",
-    "missing": "Some data sets had no interval, and are not counted",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,32 +284,24 @@ def _notes(
 ) -> Iterator[str]:
     """Say which scheme is recommended, what failed, and how precise the numbers are."""
     metric, schemes = result.chosen_metrics[0], table["scheme"].nunique()
-    enough = f"contained the truth in {MIN_COVERAGE:.0%} of data sets or more"
+    known: dict[str, Any] = {"metric": metric, "enough": MIN_COVERAGE}
     if best is None:
-        yield f"No scheme is recommended: no interval of {metric.label} {enough}."
+        yield noted("no scheme", **known)
     elif schemes > 1:
-        yield (
-            f"Recommended: {best}, which has the smallest mean squared error of the "
-            f"schemes whose interval of {metric.label} {enough}."
-        )
+        yield noted("recommended scheme", best=best, **known)
         first = table[table["metric"] == metric.name].set_index("scheme")
         most = first["rmse"].add(first["rmse_se"])[best]
         near = first.query(f"rmse <= {most} and coverage >= {MIN_COVERAGE}").index
         if others := [name for name in near if name != best]:
-            yield f"Not clearly worse, by Monte Carlo error: {joined(others)}."
-    for name, said in FAILURES.items():
+            yield noted("other schemes", others=others)
+    for name in ("failed", "missing"):
         shares = table.groupby("scheme", sort=False)[name].max()
         if some := [f"{v:.1%} by {k}" for k, v in shares.items() if v > 0]:
-            yield f"{said}: {joined(some)}."
+            yield noted(f"{name} sets", some=some)
     largest = table[table["metric"] == metric.name].max(numeric_only=True)
     each = ("bias", "width", "coverage", "power")
     errors = [f"{largest[f'{name}_se']:.3f} of the {name}" for name in each]
-    yield (
-        f"Monte Carlo standard errors of {metric.label}, from {n_sim} data sets: "
-        f"{joined(errors)}. Intervals have level 95%, and the power is that of the "
-        "permutation test at 5%. Predictors are independent and normal, and one linear "
-        "combination of them carries the whole signal."
-    )
+    yield noted("simulated sets", metric=metric, n_sim=n_sim, errors=errors)
     yield from measured(result, result.estimate())
 
 

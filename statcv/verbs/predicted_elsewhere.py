@@ -17,6 +17,7 @@ from statcv.metrics.classification.classwise import MAX_OUTSIDE, without_noise
 from statcv.models import Capabilities, Fit, TrainingSet
 from statcv.models.thresholds import refuse_beyond, with_threshold
 from statcv.numeric.arrays import Floats
+from statcv.results.wording.phrases import caution
 from statcv.words import plural
 
 MAX_PERCENT = 100 + MAX_OUTSIDE
@@ -145,12 +146,8 @@ def held_out(
             )
         probabilities = bool(probabilities or not (bad.any() or tiny))
         if probabilities and noisy.any():
-            values, count = kept, plural(int(noisy.sum()), "row")
-            errors.warn(
-                f"the probabilities of {count} are beyond 0 to 1, or do not add up to "
-                "1, by rounding, and were corrected.",
-                errors.PrecisionWarning,
-            )
+            values = kept
+            caution("rounded probabilities", rows=int(noisy.sum()))
     none, fits = np.empty(0, dtype=np.intp), plan.n_fits
     return Held(
         fit=plan.tests.owners,

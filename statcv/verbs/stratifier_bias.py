@@ -9,10 +9,10 @@ import numpy as np
 
 from statcv import arguments
 from statcv.engine import progress_bar
-from statcv.errors import ArgumentTypeError, MissingDataWarning, warn
+from statcv.errors import ArgumentTypeError
 from statcv.folds import by_hash, by_quantile
 from statcv.folds.strata import Key
-from statcv.formula import as_frame, caller_scope, counted, make_design, row_weights
+from statcv.formula import as_frame, caller_scope, make_design, row_weights
 from statcv.inference import MonteCarlo
 from statcv.models import accepts_missing, resolve_model
 from statcv.results.call import choose_metrics
@@ -23,6 +23,7 @@ from statcv.results.stratifier_bias.candidates import UNBIASED
 from statcv.results.stratifier_bias.measured import measure_all
 from statcv.results.stratifier_bias.ranking import rank
 from statcv.tables import Table
+from statcv.verbs.fold_plan import warn_of_missing
 
 USUAL = {"continuous": "rmse", "survival": "harrell_c"}  # accuracy for classes
 
@@ -172,16 +173,12 @@ def stratifier_bias(
         found = [one for one in found if one.name in plans]
     else:
         plans = {one.name: stratifiers.first_plan(one, setting) for one in found}
-    if design.n < design.n_given:
-        warn(
-            f"{design.n_given - design.n} of {design.n_given} rows were omitted: "
-            f"missing {counted(design.missing)}.",
-            MissingDataWarning,
-        )
+    warn_of_missing(design, remedies=False)
     with progress_bar(setting.k, progress) as bar:
         plans = {UNBIASED: setting.unbiased_plan(), **plans}
-        ranking, once, way, importance = rank(setting, found, plans, how, n_jobs, bar)
-    values = settings.values_of([once.scores], wanted, way)
+        running = {"n_jobs": n_jobs, "bar": bar}
+        ranking, once, importance = rank(setting, found, plans, how, **running)
+    values = settings.values_of([once.scores], wanted, once.how)
     heads = {"predicted": "predicted loss", "importance": "importance"}
     heads |= {"mutual_information": "mutual information", "anova_p": "p"}
     caption = "Loss that is predicted if folds are stratified by each candidate"
@@ -194,7 +191,7 @@ def stratifier_bias(
         plans=plans,
         skipped=skipped,
         importance=importance,
-        how=way,
+        how=once.how,
         level=level,
         failed=once.failed,
         fits=setting.k,

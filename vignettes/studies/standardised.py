@@ -276,37 +276,17 @@ def _scores(predicted: Floats, fit: NDArray[np.intp], moments: Moments) -> Float
     return np.asarray(np.round(scores, 12))  # a score at the mean is 0, and ties
 
 
-@dataclass(frozen=True, eq=False)
-class StandardisedCall:
+@dataclass(frozen=True, eq=False, repr=False)
+class StandardisedCall(Call):
     """The call of a result, and the records over which its scores are standardised."""
 
     call: Call
     over: str
 
-    @property
-    def data(self) -> Any:
-        """The data frame."""
-        return self.call.data
-
-    @property
-    def metrics(self) -> Any:
-        """The metrics that were named."""
-        return self.call.metrics
-
-    @property
-    def row(self) -> str | None:
-        """The column whose equal values mark rows of the same record."""
-        return self.call.row
-
-    @property
-    def by(self) -> Any:
-        """The grouping that was named, if there is one."""
-        return self.call.by
-
-    @property
-    def n_jobs(self) -> int | None:
-        """The number of processes or threads, if it was given."""
-        return self.call.n_jobs
+    def __post_init__(self) -> None:
+        """Take from the call what is read of it."""
+        for name in ("data", "metrics", "row", "by", "n_jobs"):
+            object.__setattr__(self, name, getattr(self.call, name))
 
     def again(
         self,

@@ -31,7 +31,7 @@ from statcv.results.wording.in_words import (
     first_that_fits,
     scheme_in_words,
 )
-from statcv.results.wording.weighted_notes import Note, Weight, note, shown_notes
+from statcv.results.wording.phrases import Note, Weight, note, shown_notes
 from statcv.results.writing.export import Exports, PaperTable
 from statcv.tables import Printed, check_digits, column
 from statcv.words import p_value, percent, with_interval

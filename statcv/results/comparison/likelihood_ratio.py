@@ -16,17 +16,12 @@ from statcv.models.batched import strata_shares
 from statcv.models.imputation import Imputed
 from statcv.models.likelihood import Bernoulli, CumulativeLogit, Gaussian, Hazards
 from statcv.models.selection import selection_in
+from statcv.results.wording.phrases import noted
 from statcv.tables import wrapped
 from statcv.words import p_in_words
 
 if TYPE_CHECKING:
     from statcv.results.result import CVResult
-
-ANOTHER_QUESTION = (
-    "It asks whether the added terms are associated with the outcome at all, while the "
-    "difference in performance asks by how much a model fitted to this many records "
-    "predicts others better, which can be 0 or negative for terms that are associated"
-)
 
 
 @dataclass(frozen=True)
@@ -57,11 +52,9 @@ class LikelihoodRatio:
     @property
     def sentence(self) -> str:
         """The test in words."""
-        return (
-            f"Likelihood-ratio test of the terms that {self.larger} adds to "
-            f"{self.smaller}, on all rows: chi-squared({self.df}) = "
-            f"{self.statistic:.2f}, {p_in_words(self.p_value)}. {ANOTHER_QUESTION}."
-        )
+        p = p_in_words(self.p_value)
+        said = noted("likelihood ratio", test=self, p=p)
+        return f"{said} {noted('another question')}"
 
 
 def likelihood_ratio(

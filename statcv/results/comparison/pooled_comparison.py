@@ -78,19 +78,14 @@ class PooledComparison(Comparison):
 
 
 def compare_pooled(
-    pools: Mapping[str, Any],
-    metric: str | Metric | None,
-    level: float,
-    *,
-    test: str | None,
-    **options: Any,
+    pools: Mapping[str, Any], metric: str | Metric | None, level: float, **options: Any
 ) -> Comparison:
     """Compare pooled results within each imputation, and pool the differences.
 
     Parameters
     ----------
     pools : dict of str to Pooled
-    metric, level, test, **options
+    metric, level, **options
         Arguments of :func:`statcv.compare`.
 
     Raises
@@ -112,14 +107,14 @@ def compare_pooled(
             f"the numbers of imputations differ ({said}); pool results in the same "
             "imputed data sets, in the same order."
         )
-    if test == "permutation":
+    if options["test"] == "permutation":
         raise ComparisonError(
             "test='permutation' has no standard error, which Rubin's rules need; omit "
             "test= for the default."
         )
     every = zip(*(one.imputations for one in pools.values()), strict=True)
     named = (dict(zip(pools, one, strict=True)) for one in every)
-    each = [make_comparison(one, metric, level, test=test, **options) for one in named]
+    each = [make_comparison(one, metric, level, **options) for one in named]
     contrasts = PooledContrasts.of([one.contrasts for one in each])
     asked = replace(each[0].asked, names=tuple(pools))
     over = f"pooled over {len(each)} imputations"

@@ -19,7 +19,6 @@ from statcv.formula import Design
 from statcv.models.likelihood import CumulativeLogit, Generalized
 from statcv.models.selection import Selection
 from statcv.numeric.arrays import Floats
-from statcv.numeric.logistic import expit, softmax
 from statcv.numeric.survival import events_of
 from statcv.results.final import languages
 from statcv.results.final.columns import Factors, column_factors
@@ -184,18 +183,14 @@ class Equation:
         ColumnError
             If a column is missing.
         """
-        eta = self.linear(data)
-        if self.kind == "multiclass":
-            return softmax(eta)
-        if self.kind == "ordered":
-            return CumulativeLogit().mean(eta)
-        if self.kind == "survival":
-            with np.errstate(over="ignore"):
-                ratio = np.exp(eta)
-            return np.hstack([eta, *(1 - start**ratio for _, start in self.baseline)])
-        if self.kind == "count":
-            return models.counted(eta[:, 0])
-        return expit(eta[:, 0]) if self.kind == "binary" else eta[:, 0]
+        if self.kind == "ordered":  # keeps the digits of small probabilities
+            return CumulativeLogit().mean(self.linear(data))
+        names = [f"linear_{k}" for k in range(len(self.parts))]
+        linear = pd.DataFrame(self.linear(data), columns=names)
+        made = np.transpose([evaluate(one, linear) for one in self.results(names)])
+        if self.kind == "count":  # one beyond what a number can hold has no value
+            made[np.isinf(made)] = np.nan
+        return made if self.predicted else made[:, 0]
 
     def rounded(self, digits: int) -> Equation:
         """Return the equation with numbers of so many significant digits."""

@@ -26,7 +26,7 @@ from statcv.inference.estimates.groups import groups_of
 from statcv.metrics.named import OF_MEANS
 from statcv.models import partial_likelihood
 from statcv.numeric.arrays import Bools
-from statcv.results.call import CallWithoutFits, with_warnings
+from statcv.results.call import Call, with_warnings
 from statcv.results.final.nomogram import nomogram_of
 from statcv.results.wording.phrases import caution
 from statcv.words import joined
@@ -282,7 +282,7 @@ FAR = 3.0  # standard deviations by which means in one unit hardly ever differ
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ValidationCall(CallWithoutFits):
+class ValidationCall(Call):
     """The arguments of a call of ``validate()``, with the model that is validated."""
 
     validated: HandedOver
@@ -294,7 +294,6 @@ class ValidationCall(CallWithoutFits):
     metrics: Any = None
     seed: int | None = None
     verb: ClassVar[str] = "validate"
-    row: ClassVar[None] = None
 
     def run(self) -> CVResult:
         """Predict the records, and read the predictions with the warnings of this."""

@@ -28,6 +28,7 @@ from statcv.results.final.expressions import (
     distance,
     is_level,
 )
+from statcv.results.wording.phrases import phrase
 from statcv.results.writing.writers import latex, plain, template
 from statcv.tables import WIDTH
 
@@ -191,16 +192,7 @@ def _code(
 
 
 def _described(equation: Equation) -> str:
-    what = {
-        "continuous": "The expected {0}",
-        "count": "The expected {0}",
-        "binary": "The probability that {0} is {1}",
-        "multiclass": "The probability of each class of {0}",
-        "ordered": "The probability of each class of {0}",
-        "survival": "The linear predictor of {0}"
-        + " and the risk by each horizon" * bool(equation.baseline),
-    }[equation.kind]
-    return " ".join(what.format(equation.outcome, *equation.levels[1:2]).split())
+    return " ".join(phrase("equation", equation).split())
 
 
 def to_python(equation: Equation, name: str = "predict") -> str:

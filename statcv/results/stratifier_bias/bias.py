@@ -17,8 +17,7 @@ from statcv.results.stratifier_bias.association import LABELS
 from statcv.results.stratifier_bias.measured import leaks, shown_to
 from statcv.results.stratifier_bias.setting import RECORD, Setting
 from statcv.results.summary import Summary
-from statcv.results.wording.phrases import phrase
-from statcv.results.wording.weighted_notes import Note, note, shown_notes
+from statcv.results.wording.phrases import Note, note, phrase, shown_notes
 from statcv.tables import number, wrapped
 from statcv.words import p_value, percent, plural
 

@@ -184,10 +184,13 @@ class Alteration:
         The altered columns, which the formula uses.
     whose : numpy.ndarray of int, shape (n,)
         The record whose values each record is given.
+    plan : FoldPlan
+        One repeat of the folds in which the predictions are evaluated.
     """
 
     columns: tuple[str, ...]
     whose: Numbers
+    plan: FoldPlan
 
     def of(self, frame: pd.DataFrame, rows: Numbers) -> pd.DataFrame:
         """Return these rows of the frame with the columns altered."""
@@ -205,16 +208,16 @@ def clamping(
     """
     used = used_columns(setting, candidate)
     if not used:
-        return [Alteration((), np.arange(plan.n))]
+        return [Alteration((), np.arange(plan.n), plan)]
     if len(candidate.columns) > 1:
         return []
     (name,) = used
     values = stratifiers.numbers_of(setting.design.terms.columns[name])
     fold = plan.held_out[0].astype(np.intp)
     if values is not None:
-        return [Alteration(used, nearest_outside(values, fold))]
+        return [Alteration(used, nearest_outside(values, fold), plan)]
     codes = candidate.stratifier.values(setting.kept)
-    return [Alteration(used, commonest_outside(codes, fold))]
+    return [Alteration(used, commonest_outside(codes, fold), plan)]
 
 
 def permuting(
@@ -228,7 +231,7 @@ def permuting(
         for split in range(plan.n_splits):
             rows = plan.test(split).astype(np.intp)
             whose[rows] = rng.permutation(rows)
-        made.append(Alteration(used, whose))
+        made.append(Alteration(used, whose, plan))
     return made
 
 
@@ -240,18 +243,10 @@ def used_columns(setting: Setting, candidate: CandidateStratifier) -> tuple[str,
 # ---- held-out predictions with altered covariates ----
 
 
-@dataclass(frozen=True, eq=False)
-class ReadFold:
-    """The predictions of a fit for its held-out records, unaltered and altered."""
-
-    part: Part
-    altered: tuple[Floats, ...]
-    importance: dict[str, Shares]
-    by_chance: bool
-
-
-def _read_fold(fold: FoldFit, alterations: Sequence[Alteration]) -> ReadFold:
-    """Return the predictions of one fit."""
+def _read_fold(
+    fold: FoldFit, alterations: Sequence[Alteration]
+) -> tuple[Part, list[Floats], dict[str, Shares], bool]:
+    """Return predictions, unaltered and altered, importances, and if chance matters."""
     frame, rows, fit = fold.setup.design.terms.frame, fold.held_out, fold.fit
     predicted = fold.predict(frame.iloc[rows])
     part = Part(
@@ -264,9 +259,9 @@ def _read_fold(fold: FoldFit, alterations: Sequence[Alteration]) -> ReadFold:
         probabilities=fit.probabilities,
         chosen=None if fit.chosen is None else [plain(fit.chosen)],
     )
-    altered = tuple(fold.predict(one.of(frame, rows)) for one in alterations)
+    altered = [fold.predict(one.of(frame, rows)) for one in alterations]
     by_chance = fold.number == 0 and _by_chance(fold, predicted)
-    return ReadFold(part, altered, importances(fold), by_chance)
+    return part, altered, importances(fold), by_chance
 
 
 def _by_chance(fold: FoldFit, predicted: Floats) -> bool:
@@ -287,7 +282,9 @@ class AlteredScores:
         The predictions for unaltered records.
     altered : dict of Alteration to Scores
         The predictions for each alteration, in the folds in which it is evaluated.
-    importance : list of dict
+    how : str
+        The way in which folds are combined.
+    importance : sequence of dict
         The importances of the columns in each fit.
     by_chance : bool
         Whether the model itself depends on the seed.
@@ -297,7 +294,8 @@ class AlteredScores:
 
     scores: Scores
     altered: dict[Alteration, Scores]
-    importance: list[dict[str, Shares]]
+    how: str
+    importance: Sequence[dict[str, Shares]]
     by_chance: bool
     failed: int
 
@@ -305,9 +303,9 @@ class AlteredScores:
 def predict_altered(
     setting: Setting,
     plan: FoldPlan,
-    alterations: Mapping[Alteration, FoldPlan],
-    n_jobs: int | None,
-    bar: Any,
+    alterations: Sequence[Alteration],
+    how: str | None,
+    **running: Any,
 ) -> AlteredScores:
     """Fit every fold once, and predict its held-out records, unaltered and altered.
 
@@ -316,34 +314,28 @@ def predict_altered(
     setting : Setting
     plan : FoldPlan
         The folds to be fitted, with one fit per split.
-    alterations : mapping of Alteration to FoldPlan
-        The alterations, each with one repeat of the folds in which its predictions are
-        evaluated.
-    n_jobs, bar
+    alterations : sequence of Alteration
+    how : str or None
+        The way in which folds are combined; the default for the folds if None.
+    **running
         Number of processes and progress bar, as in :func:`statcv.engine.read_fits`.
     """
     setup, y = setting.setup(plan), setting.design.y
-    reader = partial(_read_fold, alterations=tuple(alterations))
-    read = read_fits(setup, reader, n_jobs, bar)
-    held = Held.joined([one.part for one in read], setup)
+    read = read_fits(setup, partial(_read_fold, alterations=alterations), **running)
+    parts, predicted, importance, by_chance = zip(*read, strict=True)
+    held = Held.joined(list(parts), setup)
     warn_of_fits(held, plan, setting.model)
     altered = {}
-    each = zip(*(one.altered for one in read), strict=True)
-    for (alteration, judged), parts in zip(alterations.items(), each, strict=True):
-        predicted = np.concatenate(parts)
-        by_record = np.empty_like(predicted)
-        by_record[plan.tests.values] = predicted
-        row = judged.tests.values.astype(np.intp)
-        fit = judged.tests.owners
+    for one, each in zip(alterations, zip(*predicted, strict=True), strict=True):
+        by_record = np.empty_like(values := np.concatenate(each))
+        by_record[plan.tests.values] = values
+        row, fit = one.plan.tests.values.astype(np.intp), one.plan.tests.owners
         other = replace(held, fit=fit, row=row, predicted=by_record[row], chosen=None)
-        altered[alteration] = Scores.of(judged, other, y)
-    return AlteredScores(
-        scores=Scores.of(plan, held, y),
-        altered=altered,
-        importance=[one.importance for one in read],
-        by_chance=any(one.by_chance for one in read),
-        failed=held.failed,
-    )
+        altered[one] = Scores.of(one.plan, other, y)
+    scores = Scores.of(plan, held, y)
+    way = how or scores.headline(setting.metric)
+    own = way, importance, any(by_chance), held.failed
+    return AlteredScores(scores, altered, *own)
 
 
 # ---- the ranking ----
@@ -356,9 +348,8 @@ def rank(
     candidates: Sequence[CandidateStratifier],
     plans: Mapping[str, FoldPlan],
     how: str | None,
-    n_jobs: int | None,
-    bar: Any,
-) -> tuple[pd.DataFrame, AlteredScores, str, str]:
+    **running: Any,
+) -> tuple[pd.DataFrame, AlteredScores, str]:
     """Rank candidates by the results of one unbiased cross-validation.
 
     Parameters
@@ -369,7 +360,7 @@ def rank(
         The folds of each candidate, one repeat, and the unbiased folds.
     how : str or None
         The way in which folds are combined; the default for the folds if None.
-    n_jobs, bar
+    **running
         Number of processes and progress bar, as in :func:`statcv.engine.read_fits`.
 
     Returns
@@ -378,49 +369,38 @@ def rank(
         The ranking, with one row per candidate.
     AlteredScores
         One repeat of the unbiased cross-validation, from which it was computed.
-    str, str
-        The way in which folds are combined, and the kind of importance in the ranking.
+    str
+        The kind of importance in the ranking.
     """
-    plan = plans[stratifiers.UNBIASED]
-    rng = np.random.default_rng(
-        np.random.SeedSequence(setting.seed, spawn_key=(PERMUTED_COLUMN,))
-    )
-    every: dict[Alteration, FoldPlan] = {}
-    moves = []  # the alterations that clamp each candidate, and that permute it
-    for candidate in candidates:
-        own = plans[candidate.name]
-        clamped = clamping(setting, candidate, own)
-        permuted = permuting(setting, candidate, plan, rng)
-        every |= dict.fromkeys(clamped, own) | dict.fromkeys(permuted, plan)
-        moves.append((clamped, permuted))
-    found = predict_altered(setting, plan, every, n_jobs, bar)
-    way = how or found.scores.headline(setting.metric)
-    rows = []
-    for candidate, moved in zip(candidates, moves, strict=True):
-        row = _row(setting, candidate, plans[candidate.name], plan)
-        rows.append(row | _losses(setting, candidate, found, moved, way))
+    plan, own = plans[stratifiers.UNBIASED], [plans[one.name] for one in candidates]
+    key = np.random.SeedSequence(setting.seed, spawn_key=(PERMUTED_COLUMN,))
+    rng, both = np.random.default_rng(key), list(zip(candidates, own, strict=True))
+    clamped = [clamping(setting, one, folds) for one, folds in both]
+    permuted = [permuting(setting, one, plan, rng) for one in candidates]
+    every = [one for moved in (*clamped, *permuted) for one in moved]
+    found = predict_altered(setting, plan, every, how, **running)
+    rows = [
+        _row(setting, one, folds, plan) | _losses(setting, one, found, *moved)
+        for (one, folds), *moved in zip(both, clamped, permuted, strict=True)
+    ]
     table = pd.DataFrame(rows)
     label = _add_importance(table, candidates, found)
     if not predicts(setting, label):
         table["predicted"] = np.nan
-    return _in_order(table), found, way, label
+    return _in_order(table), found, label
 
 
 # ---- the rows of the ranking ----
-
-
-Moved = tuple[Sequence[Alteration], Sequence[Alteration]]  # clamped, and permuted
 
 
 def _losses(
     setting: Setting,
     candidate: CandidateStratifier,
     found: AlteredScores,
-    moved: Moved,
-    how: str,
+    *moved: Sequence[Alteration],
 ) -> dict[str, float]:
-    """Return the losses of the metric when records are altered."""
-    before = mean_value(found.scores, setting.metric, how)
+    """Return the losses of the metric when records are clamped, and permuted."""
+    before, how = mean_value(found.scores, setting.metric, found.how), found.how
     after, permuted = ([found.altered[one] for one in each] for each in moved)
 
     def mean_loss(altered: list[Scores]) -> float:

@@ -11,7 +11,7 @@ import pandas as pd
 from statcv.inference import Readable
 from statcv.models import Logit
 from statcv.models.likelihood import Bernoulli
-from statcv.results.wording.weighted_notes import Notes, Weight, note
+from statcv.results.wording.phrases import Notes, Weight, note
 
 FEW_EVENTS = 5  # number of events per coefficient below which events are few
 LEAST_EVENTS = 100  # number of events below which those of a validation are few

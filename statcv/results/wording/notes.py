@@ -14,7 +14,7 @@ from statcv.models.imputation import Imputed
 from statcv.models.tuning import choices
 from statcv.results.estimating import is_bootstrap
 from statcv.results.wording import design_notes
-from statcv.results.wording.weighted_notes import Note, Notes, Weight, note
+from statcv.results.wording.phrases import Note, Notes, Weight, note
 from statcv.words import sentence, stated
 
 # checks that the note on the training mean covers

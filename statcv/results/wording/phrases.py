@@ -1,63 +1,20 @@
-"""The phrases by which results describe themselves, from templates."""
+"""The phrases, warnings and notes by which results describe themselves."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from enum import IntEnum
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from statcv import errors
 from statcv.folds.strata import ALIKE
 from statcv.formula import counted
-from statcv.results.writing.writers import phrases
-from statcv.tables import number
+from statcv.results.writing.writers import Phrases
+from statcv.tables import WIDTH, number
 from statcv.words import joined, listed, plural, sentence_case, stated, stored_rows
-
-if TYPE_CHECKING:
-    from jinja2 import Environment, Template
-
-
-def phrase(name: str, *given: Any) -> str:
-    """Return a phrase of ``templates/phrases.txt``, of what it is about."""
-    return str(getattr(_environment().globals["say"], name)(*given))
-
-
-def filled(text: str, /, **facts: Any) -> str:
-    """Return a text with facts in place of its fields.
-
-    >>> filled("{fits|plural('fit')}, of which {share|form('.1f')}", fits=2, share=0.5)
-    '2 fits, of which 0.5'
-    """
-    made = _template(text)
-    return _in_one_line(made.root_render_func(made.new_context(facts)))
-
-
-def caution(name: str, /, **facts: Any) -> None:
-    """Give a warning of the table, with facts in place of its fields."""
-    kind, text = _warnings()[name]
-    errors.warn(filled(text, **facts), getattr(errors, kind))
-
-
-@cache
-def _warnings() -> dict[str, tuple[str, str]]:
-    rows = stored_rows("statcv.results.wording", "warnings.txt")
-    return {name: (kind, text) for name, kind, text in rows}
-
-
-@cache
-def _template(text: str) -> Template:
-    return _environment().from_string(text)
-
-
-@cache
-def _environment() -> Environment:
-    words = {"plural": plural, "joined": joined, "listed": listed, "counted": counted}
-    more = {"form": format, "repr": repr, "thousands": "{:,}".format, "ALIKE": ALIKE}
-    more |= {"sentence_case": sentence_case, "clause": _first_clause, "share": _share}
-    more |= {"number": number, "stated": stated, "two_digits": _two_digits}
-    room = "statcv.results.wording"
-    return phrases(room, "phrases.txt", _in_one_line, **words, **more)
 
 
 def _in_one_line(pieces: Iterable[Any]) -> str:
@@ -77,3 +34,88 @@ def _two_digits(value: float) -> str:
 def _share(text: str) -> str:
     found = re.search(r"[\d.]+%", text)
     return found.group() if found else ""
+
+
+_KNOWN: dict[str, Any] = {"plural": plural, "joined": joined, "listed": listed}
+_KNOWN |= {"counted": counted, "form": format, "repr": repr, "ALIKE": ALIKE}
+_KNOWN |= {"sentence_case": sentence_case, "clause": _first_clause, "share": _share}
+_KNOWN |= {"number": number, "thousands": "{:,}".format, "stated": stated}
+_KNOWN |= {"two_digits": _two_digits}
+_PHRASES = Phrases(("statcv.results.wording", "phrases.txt"), _in_one_line, **_KNOWN)
+phrase, filled = _PHRASES.phrase, _PHRASES.filled
+
+
+def caution(name: str, /, **facts: Any) -> None:
+    """Give a warning of ``warnings.txt``, with facts in place of its fields."""
+    kind, text = _table("warnings.txt")[name]
+    errors.warn(filled(text, **facts), getattr(errors, kind))
+
+
+@cache
+def _table(file: str) -> dict[str, tuple[str, str]]:
+    """Return the kind and the text of each row of a table, by its name."""
+    rows = stored_rows("statcv.results.wording", file)
+    return {name: (kind, text) for name, kind, text in rows}
+
+
+# ---- notes, by their weight ----
+
+
+class Weight(IntEnum):
+    """Whether a reader of the estimates would decide otherwise."""
+
+    BIASED = 4  # the estimates are biased, or the held-out outcomes leaked
+    UNSOUND = 3  # fits failed, or there is no interval
+    LIMITED = 2  # the estimates say less than they seem to
+    USEFUL = 1  # what else could be asked of the data
+    METHOD = 0  # how the numbers were made; told on request
+
+
+MOST_NOTES = 3  # largest number of notes that are shown unless requested
+
+Note = tuple[Weight, str]  # the weight of a note, and its text
+Notes = Iterator[Note]
+
+
+def note(name: str, /, **facts: Any) -> Note:
+    """Return a note of ``notes.txt``, with facts in place of its fields.
+
+    >>> note("not converged", failed=2, fits=10)
+    (<Weight.UNSOUND: 3>, '2 of 10 fits did not converge.')
+    """
+    weight, text = _table("notes.txt")[name]
+    return Weight[weight], filled(text, **facts)
+
+
+def noted(name: str, /, **facts: Any) -> str:
+    """Return the text of a note alone, where all notes are shown."""
+    return note(name, **facts)[1]
+
+
+def shown_notes(
+    notes: Sequence[Note], everything: bool, room: int
+) -> tuple[tuple[str, ...], str]:
+    """Return the notes that are shown, by weight, and where the others are.
+
+    Parameters
+    ----------
+    notes : sequence of Note
+    everything : bool
+        Whether all are shown, not only those that may change a decision.
+    room : int
+        Number of lines that are free for them; the first is shown in any case.
+    """
+    ranked = list(dict.fromkeys(sorted(notes, key=lambda note: -note[0])))
+    if everything:
+        return tuple(text for _, text in ranked), ""
+    chosen, lines = list[str](), 0
+    for weight, text in ranked:
+        needed = len(textwrap.wrap(f"- {text}", WIDTH, subsequent_indent="  "))
+        if weight == Weight.METHOD or len(chosen) == MOST_NOTES:
+            break
+        if not chosen or lines + needed <= room:
+            chosen.append(text)
+            lines += needed
+    others = plural(len(ranked) - len(chosen), "further note")
+    more = f"summary(notes=True) adds {others}, on how the numbers were made."
+    return tuple(chosen), more if len(ranked) > len(chosen) else ""

@@ -20,7 +20,7 @@ from statcv.results.selection import choice_of
 from statcv.results.summary import Summary, first_of
 from statcv.results.wording.in_words import methods_in_words
 from statcv.results.wording.notes import notes_of
-from statcv.results.wording.weighted_notes import shown_notes
+from statcv.results.wording.phrases import shown_notes
 from statcv.tables import check_digits, column, row_digits, shown_frame
 from statcv.words import plural, with_limits
 

@@ -6,9 +6,9 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from statcv.words import stored_texts
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Row = tuple[bool, str, list[str]]  # whether below a heading, name, and cells
 Facts = Sequence[tuple[str, str]]
+Text = TypeVar("Text")
+Concat = Callable[[Iterable[Any]], Text]  # makes a text of its pieces
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,20 +107,53 @@ def environment(room: str, native: bool = False, **more: Any) -> Environment:
     return kind(loader=loader, undefined=StrictUndefined, **blocks, **more)
 
 
-def phrases(
-    room: str, file: str, concat: Callable[[Iterable[Any]], Any], **known: Any
-) -> Environment:
-    """Return templates of phrases: braces enclose what is shown.
+class Phrases(Generic[Text]):
+    """The phrases of a file of a room, in which braces enclose what is shown.
 
-    The macros of a file are phrases that each of them knows, as ``say.name(...)``.
+    Parameters
+    ----------
+    source : tuple
+        The room and the file, which is read when a phrase is needed. Its macros are
+        phrases that each of them, and each text, knows as ``say.name(...)``.
+    concat : callable
+        Function that makes a text of its pieces.
+    **known
+        What phrases can name; functions are filters, too.
     """
-    braces = {"variable_start_string": "{", "variable_end_string": "}"}
-    made = environment(room, native=True, **braces)
-    made.concat = concat  # type: ignore[method-assign]
-    made.globals |= known
-    made.filters |= {name: one for name, one in known.items() if callable(one)}
-    made.globals["say"] = made.get_template(file).module
-    return made
+
+    def __init__(
+        self, source: tuple[str, str], concat: Concat[Text], **known: Any
+    ) -> None:
+        self._source, self._concat, self._known = source, concat, known
+        self._template = cache(lambda text: self._environment.from_string(text))
+
+    @cached_property
+    def _environment(self) -> Environment:
+        room, file = self._source
+        braces = {"variable_start_string": "{", "variable_end_string": "}"}
+        made = environment(room, native=True, **braces)
+        made.concat = self._concat  # type: ignore[assignment, method-assign]
+        made.globals |= self._known
+        made.filters |= {name: f for name, f in self._known.items() if callable(f)}
+        made.globals["say"] = made.get_template(file).module
+        return made
+
+    def phrase(self, name: str, *given: Any) -> Text:
+        """Return a phrase of the file, of what it is about."""
+        made: Text = getattr(self._environment.globals["say"], name)(*given)
+        return made
+
+    def filled(self, text: str, /, **facts: Any) -> Text:
+        """Return a text with facts in place of its fields."""
+        made = self._template(text)
+        return self._concat(made.root_render_func(made.new_context(facts)))
+
+    def fields(self, text: str) -> set[str]:
+        """Return the names of the facts that a text needs."""
+        from jinja2.meta import find_undeclared_variables
+
+        made = self._environment
+        return find_undeclared_variables(made.parse(text)) - made.globals.keys()
 
 
 @cache
