@@ -200,9 +200,7 @@ class Sets:
         every, columns = np.arange(len(self)), np.arange(self.records.X.shape[1])
         rows, _, idle = self.side_by_side(every, [columns] * len(self))
         ((_, problem),) = self.objectives(rows, every, idle)
-        family = problem.at(problem.linear(beta)).problem.family
-        with np.errstate(divide="ignore"):
-            return np.asarray(1 / family.dispersion[:, 0, 0])
+        return np.asarray(problem.theta(beta))
 
     def deviance(self, loss: Floats, folds: Numbers) -> Floats:
         """Return minus twice the log-likelihood, as R's ``extractAIC`` has it."""
