@@ -8,14 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError
 from statcv.metrics.influence.table import influence_on_mean, oe_derivative
 from statcv.metrics.influence.weighted import Derivative, observed_expected, regressed
 from statcv.metrics.inputs import mean_of, same_length, vector
 from statcv.metrics.metric import Metric
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import ArrayLike, Floats
 
 MAX_ROUNDS = 50  # steps of Newton's method by which a calibration is fitted
 HYPERGEOMETRIC = 0.01  # least dispersion at which that function is exact

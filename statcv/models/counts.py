@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.errors import ModelError
 from statcv.models import base
@@ -22,7 +21,7 @@ from statcv.models.batched.separate import Penalised
 from statcv.models.families import Counts
 from statcv.models.likelihood import LogLinear
 from statcv.models.offsets import WHOLE, alone, apart, fixed, with_offsets
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import Array, Floats
 from statcv.numeric.newton import minimise
 from statcv.tables import Constructed
 
@@ -178,7 +177,7 @@ class Dispersed(Penalised):
 
     _last: list[Any] = field(default_factory=list)  # linear predictors, and fits there
 
-    def part(self, chosen: NDArray[Any]) -> Dispersed:
+    def part(self, chosen: Array) -> Dispersed:
         """Return some of the fits."""
         return Dispersed(self.problem.part(chosen))
 

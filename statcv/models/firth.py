@@ -8,10 +8,8 @@ for a Hessian. Folds that do not converge are fitted by themselves.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.errors import ModelError
 from statcv.models.base import Model, TrainingSet, positive_weights
@@ -19,7 +17,7 @@ from statcv.models.batched.downdate import Whole
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.quasi_newton import ACCURACY, Until, climb
-from statcv.numeric.arrays import Bools, Floats
+from statcv.numeric.arrays import Array, Bools, Floats
 from statcv.numeric.gram import column_units, information_of, quadratic_of
 from statcv.numeric.newton import Optimum, minimise
 
@@ -112,7 +110,7 @@ class _Firth:
     def size(self) -> tuple[int, int]:
         return 1, self.Z.shape[1]
 
-    def part(self, chosen: NDArray[Any]) -> _Firth:
+    def part(self, chosen: Array) -> _Firth:
         return self
 
     def at(self, eta: Floats) -> Place:
@@ -306,7 +304,7 @@ class _Problem:
     counts: Floats
     offset: Floats
 
-    def part(self, chosen: NDArray[Any]) -> _Problem:
+    def part(self, chosen: Array) -> _Problem:
         """Return the problem of some of the fits."""
         return replace(self, y=self.y[chosen], counts=self.counts[chosen])
 

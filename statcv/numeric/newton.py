@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, Bools, Floats, Numbers
 
 MAX_ITERATIONS = 200
 MAX_HALVINGS = 10
@@ -35,7 +34,7 @@ class Objective(Protocol):
     def size(self) -> tuple[int, int]:
         """The number of fits, and of coefficients."""
 
-    def part(self: O, chosen: NDArray[Any]) -> O:
+    def part(self: O, chosen: Array) -> O:
         """Return some of the fits."""
 
     def linear(self, beta: Floats) -> Floats:

@@ -8,7 +8,6 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.metrics.classification.classwise import predicted_class
 from statcv.metrics.classification.confusion import tables_of
@@ -18,7 +17,7 @@ from statcv.metrics.influence import weighted
 from statcv.metrics.influence.weighted import Derivative, Derive, Placements
 from statcv.metrics.probabilities.distances import DISTANCES
 from statcv.metrics.probabilities.recalibration import recalibration
-from statcv.numeric.arrays import Bools, Floats
+from statcv.numeric.arrays import Array, Bools, Floats
 from statcv.numeric.logistic import expit
 
 # ---- areas under ROC curves ----
@@ -47,7 +46,7 @@ def placements(positive: Bools, x: Floats) -> Placements:
     return Placements(share, area, tied / max(high * low, 1))
 
 
-def auroc_derivative(y: NDArray[Any], x: Floats) -> Derivative:
+def auroc_derivative(y: Array, x: Floats) -> Derivative:
     """Return the derivatives of the area under the ROC curve.
 
     That by the weight of a record is its placement minus the area, over the number of
@@ -62,7 +61,7 @@ def auroc_derivative(y: NDArray[Any], x: Floats) -> Derivative:
     return Derivative((placed.share - placed.area) / size, placed, placed.area)
 
 
-def hand_till_derivative(y: NDArray[Any], x: Floats) -> Derivative:
+def hand_till_derivative(y: Array, x: Floats) -> Derivative:
     """Return the derivatives of Hand and Till's mean area."""
     classes = x.shape[1]
     weight = np.zeros(len(x))
@@ -74,7 +73,7 @@ def hand_till_derivative(y: NDArray[Any], x: Floats) -> Derivative:
     return Derivative(weight)
 
 
-def ovr_derivative(y: NDArray[Any], x: Floats) -> Derivative:
+def ovr_derivative(y: Array, x: Floats) -> Derivative:
     """Return the derivatives of the mean area of each class against the rest."""
     classes = x.shape[1]
     found = [auroc_derivative(y == a, x[:, a]) for a in range(classes)]
@@ -96,7 +95,7 @@ class DerivativeOfPrecision:
 
     method: str
 
-    def __call__(self, y: NDArray[Any], x: Floats) -> Derivative:
+    def __call__(self, y: Array, x: Floats) -> Derivative:
         """Return the derivatives.
 
         The average precision is the mean over positive records of the precision P among
@@ -141,7 +140,7 @@ class DerivativeOfPrecision:
 # ---- the concordance with a continuous outcome ----
 
 
-def concordance_derivative(y: NDArray[Any], x: Floats) -> Derivative:
+def concordance_derivative(y: Array, x: Floats) -> Derivative:
     """Return the derivatives of the share of concordant pairs."""
     counts = concordance_counts(y, x)
     total = counts.rivals.sum() / 2
@@ -150,8 +149,6 @@ def concordance_derivative(y: NDArray[Any], x: Floats) -> Derivative:
         moved = counts.won - share * counts.rivals
         return Derivative(moved / total)
 
-
-Outcomes = NDArray[Any]
 
 # ---- means over records ----
 
@@ -171,7 +168,7 @@ class DerivativeOfMean:
     casewise: Callable[..., Floats]
     root: bool = False
 
-    def __call__(self, y: Outcomes, x: Floats, **named: Any) -> Derivative:
+    def __call__(self, y: Array, x: Floats, **named: Any) -> Derivative:
         """Return the derivatives."""
         own = self.casewise(y, x, **named)
         mean = own.mean()
@@ -183,7 +180,7 @@ class DerivativeOfMean:
 
 
 def explained_derivative(
-    y: Outcomes, p: Floats, baseline: Floats | None = None
+    y: Array, p: Floats, baseline: Floats | None = None
 ) -> Derivative:
     """Return the derivatives of the explained share: R², and the scaled Brier score.
 
@@ -201,7 +198,7 @@ def explained_derivative(
 # ---- discrimination ----
 
 
-def discrimination_derivative(y: Outcomes, p: Floats) -> Derivative:
+def discrimination_derivative(y: Array, p: Floats) -> Derivative:
     """Return the derivatives of the difference between the mean probabilities."""
     weight = np.full(len(p), np.nan)
     positive = np.asarray(y) == 1
@@ -214,7 +211,7 @@ def discrimination_derivative(y: Outcomes, p: Floats) -> Derivative:
 # ---- calibration ----
 
 
-def oe_derivative(y: Outcomes, p: Floats) -> Derivative:
+def oe_derivative(y: Array, p: Floats) -> Derivative:
     """Return the derivatives of the ratio of observed to expected events."""
     expected = p.sum()
     with np.errstate(all="ignore"):  # infinite where next to nothing is expected
@@ -222,17 +219,17 @@ def oe_derivative(y: Outcomes, p: Floats) -> Derivative:
         return Derivative((y - ratio * p) / expected)
 
 
-def intercept_derivative(y: Outcomes, p: Floats) -> Derivative:
+def intercept_derivative(y: Array, p: Floats) -> Derivative:
     """Return the derivatives of the calibration intercept."""
     return _recalibration(y, p, slope=False)
 
 
-def slope_derivative(y: Outcomes, p: Floats) -> Derivative:
+def slope_derivative(y: Array, p: Floats) -> Derivative:
     """Return the derivatives of the calibration slope."""
     return _recalibration(y, p, slope=True)
 
 
-def _recalibration(y: Outcomes, p: Floats, slope: bool) -> Derivative:
+def _recalibration(y: Array, p: Floats, slope: bool) -> Derivative:
     """Differentiate the equations that the maximum of the likelihood solves."""
     start, turn = recalibration(y == 1, p, slope=slope)
     if np.isnan(start):
@@ -266,7 +263,7 @@ class DerivativeOfTable:
     of_table: Callable[[Floats], float]
 
     def __call__(
-        self, y: NDArray[Any], x: Floats, threshold: Floats | float | None = None
+        self, y: Array, x: Floats, threshold: Floats | float | None = None
     ) -> Derivative:
         """Return the derivatives."""
         codes = y.astype(np.intp)

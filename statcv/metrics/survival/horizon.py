@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError
 from statcv.metrics.discrimination.by_value import RankedRecords
@@ -22,7 +21,7 @@ from statcv.metrics.influence.weighted import DIGITS, Derivative, Placements
 from statcv.metrics.inputs import real_array, same_length, vector, wrong_shape
 from statcv.metrics.metric import Metric
 from statcv.numeric import survival
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import ArrayLike, Bools, Floats, Numbers
 from statcv.numeric.logistic import expit
 
 Cut = Floats | float

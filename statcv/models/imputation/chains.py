@@ -15,11 +15,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import ColumnError, DataError, suggestion
 from statcv.formula import Design
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, Bools, Floats, Numbers
 
 # ---- imputation models of one column ----
 
@@ -220,13 +219,13 @@ class Variables:
     """
 
     columns: Mapping[str, pd.Series[Any]]
-    labels: tuple[NDArray[Any] | None, ...]
+    labels: tuple[Array | None, ...]
     absent: Bools
 
     @classmethod
     def of(cls, design: Design) -> Variables:
         """Take the columns of a design."""
-        columns, labels = design.terms.columns, list[NDArray[Any] | None]()
+        columns, labels = design.terms.columns, list[Array | None]()
         absent = np.zeros((design.n, len(columns)), dtype=bool)
         for j, (name, column) in enumerate(columns.items()):
             absent[:, j] = design.absent.get(name, False)
