@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from statcv.errors import ModelError
+from statcv.metrics.influence.weighted import regressed
 from statcv.models.base import Model, TrainingSet, positive_weights
 from statcv.models.batched.downdate import Whole
 from statcv.models.batched.fits import FoldFits
@@ -19,6 +20,7 @@ from statcv.models.batched.folds import Folds
 from statcv.models.batched.quasi_newton import ACCURACY, Until, climb
 from statcv.numeric.arrays import Array, Bools, Floats
 from statcv.numeric.gram import column_units, information_of, quadratic_of
+from statcv.numeric.logistic import expit
 from statcv.numeric.newton import Optimum, minimise
 
 CONVEX = 1e-3  # the least eigenvalue of a Hessian, beside the information, to be used
@@ -92,9 +94,6 @@ def excess(Z: Floats, eta: Floats, weights: Floats) -> Floats:
     """Return the information minus the Hessian of the penalised likelihood, (q, q)."""
     place = Place.at(Z, eta, weights)
     return np.asarray(place.R.T @ place.excess @ place.R)
-
-
-# ---- FLIC: the intercept corrected for the right mean of the probabilities ----
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,8 +327,7 @@ class _Problem:
 # ---- FLIC: the intercept corrected for the right mean of probabilities ----
 
 
-MOVED = 1e-12  # a change of an intercept that is negligible
-MAX_ITERATIONS = 60  # steps at most of the correction of intercepts
+MAX_STEPS = 300  # steps at most of the correction of intercepts
 
 
 def intercept_shifts(eta: Floats, y: Floats, counts: Floats) -> Floats:
@@ -355,19 +353,10 @@ def intercept_shifts(eta: Floats, y: Floats, counts: Floats) -> Floats:
     >>> round(float((1 / (1 + np.exp(-eta - shift[:, None]))).sum()), 9)
     1.0
     """
-    shift, events = np.zeros(len(eta)), (counts * y).sum(axis=1)
-    total = np.maximum(counts.sum(axis=1), 1e-300)
-    for _ in range(MAX_ITERATIONS):
-        tanh = np.tanh((eta + shift[:, None]) / 2)
-        # Newton's step: events that predictions lack, over their variance
-        short = events - (counts * (1 + tanh)).sum(axis=1) / 2
-        variance = (counts * (1 - tanh**2)).sum(axis=1) / 4
-        # far out on the logistic curve a Newton step would overshoot, or divide by 0
-        step = np.clip(short / np.maximum(variance, 1e-12 * total), -1.0, 1.0)
-        shift += step
-        if (np.abs(step) <= MOVED).all():
-            break
-    return shift
+    none = np.zeros((len(eta), 1))
+    start = none, none + 1, expit, lambda p: p * (1 - p)
+    shift, *_ = regressed(y, eta, counts, *start, slope=False, rounds=MAX_STEPS)
+    return shift[:, 0]
 
 
 def correct_intercepts(

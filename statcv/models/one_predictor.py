@@ -11,6 +11,7 @@ import numpy as np
 from statcv.models.base import PlainFit, TrainingSet, means_at, positive_weights
 from statcv.models.batched.partial_likelihood import partial_likelihood
 from statcv.models.cox import Cox, ProportionalHazards, baseline_beside
+from statcv.models.firth import intercept_shifts
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
 from statcv.numeric.arrays import Floats
@@ -32,13 +33,7 @@ def intercept_beside(kind: str, y: Floats, eta: Floats, weights: Floats) -> floa
         return 0.0
     if kind == "continuous":
         return float(np.average(y - eta, weights=weights))
-    from scipy.optimize import brentq
-
-    def excess(intercept: float) -> float:
-        return float(weights @ (expit(intercept + eta) - y))
-
-    far = float(np.abs(eta).max()) + 40.0  # where all probabilities are 0, or 1
-    return float(brentq(excess, -far, far, xtol=1e-14))
+    return float(intercept_shifts(eta[None], y, weights[None])[0])
 
 
 def has_one_class(training: TrainingSet) -> bool:

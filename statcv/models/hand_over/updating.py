@@ -13,8 +13,11 @@ from statcv.arguments import is_number, one_of
 from statcv.errors import ModelError
 from statcv.models import base
 from statcv.models.base import Capabilities, PlainFit, TrainingSet
+from statcv.models.batched.blocks import Block
 from statcv.models.batched.partial_likelihood import partial_likelihood
-from statcv.models.batched.separate import fit_alone
+from statcv.models.batched.problem import Problem
+from statcv.models.batched.separate import Penalised
+from statcv.models.families import family_of
 from statcv.models.likelihood import Bernoulli, Gaussian, Likelihood
 from statcv.models.linear_fits import LinearFits
 from statcv.models.one_predictor import (
@@ -359,26 +362,21 @@ class Updates:
     def _towards(self, ridge: Floats) -> tuple[Floats, float]:
         """Return penalised differences from the old coefficients, and their df."""
         some, training, linear = self.varying, self.training, self.linear
-        X, ridge = training.X[:, some], ridge[some]
-        made = np.zeros(len(self.old))
+        X, ridge, w = training.X[:, some], ridge[some], training.each_weight
+        problem: Any
         if training.kind == "survival":
             about, offset = X - X.mean(axis=0), linear - linear.mean()
             ridge = np.maximum(ridge, TINY)
-            given = training.y, True, self.training.each_weight, ridge
+            given = training.y, True, w, ridge
             problem = partial_likelihood(about, *given, offset=offset)
-            change = minimise(problem).beta
-            hessian = problem.hessian(problem.linear(change))[0]
-            made[some] = change[0]
         else:
-            own = replace(
-                training, X=X, offset=linear, weights=self.training.each_weight
-            )
+            own = replace(training, X=X, offset=linear)
             if training.kind == "continuous":
-                own = replace(own, y=training.y - linear, offset=None)
-            made[some] = fit_alone(own, ridge).beta
-            mean = mean_of(training.kind, linear + training.X @ made)
-            each = mean * (1 - mean) if training.kind == "binary" else 1.0
-            hessian = (X.T * (self.training.each_weight * each)) @ X + np.diag(ridge)
+                own = replace(own, y=training.y - linear)
+            family, block = family_of(own, ridge), Block.of_counts(w[None])
+            problem = Penalised(Problem(X, None, family, block, None, ridge))
+        change, made = minimise(problem).beta, np.zeros(len(self.old))
+        made[some], hessian = change[0], problem.hessian(problem.linear(change))[0]
         # the trace of the inverse penalised information times that without the ridge
         information = hessian - np.diag(ridge)
         df = np.trace(np.linalg.lstsq(hessian, information, rcond=None)[0])
