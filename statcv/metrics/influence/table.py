@@ -11,7 +11,7 @@ import numpy as np
 
 from statcv.metrics.classification.classwise import predicted_class
 from statcv.metrics.classification.confusion import tables_of
-from statcv.metrics.discrimination.by_value import RankedRecords, placement_counts
+from statcv.metrics.discrimination.by_value import RankedRecords
 from statcv.metrics.discrimination.ranking import concordance_counts
 from statcv.metrics.influence import weighted
 from statcv.metrics.influence.weighted import Derivative, Derive, Placements
@@ -23,7 +23,7 @@ from statcv.numeric.logistic import expit
 # ---- areas under ROC curves ----
 
 
-def placements(positive: Bools, x: Floats) -> Placements:
+def placements(positive: Bools, x: Floats, weights: Floats | float = 1.0) -> Placements:
     """Return the share of the other class that each record is on the right side of.
 
     Parameters
@@ -31,6 +31,8 @@ def placements(positive: Bools, x: Floats) -> Placements:
     positive : numpy.ndarray of bool, shape (n,)
     x : numpy.ndarray, shape (n,)
         Scores; a tie counts one half.
+    weights : numpy.ndarray, shape (n,), optional
+        The weight of each record.
 
     Examples
     --------
@@ -38,12 +40,15 @@ def placements(positive: Bools, x: Floats) -> Placements:
     >>> found.share, found.area, found.tied
     (array([0.75, 0.5 , 1.  ]), 0.75, 0.5)
     """
-    counts, tied = placement_counts(positive, x)
-    high = int(np.count_nonzero(positive))
-    low = len(x) - high
-    share = counts / np.where(positive, max(low, 1), max(high, 1))
-    area = float(share @ positive) / high if high else float("nan")
-    return Placements(share, area, tied / max(high * low, 1))
+    ranked = RankedRecords.of(x)
+    ones, zeros = (ranked.sums(weights * side) for side in (positive, ~positive))
+    high, low = float(ones.sum()), float(zeros.sum())
+    below, above = np.cumsum(zeros) - zeros / 2, high - np.cumsum(ones) + ones / 2
+    won, lost = ranked.of_records(below), ranked.of_records(above)
+    share = np.where(positive, won / (low or 1.0), lost / (high or 1.0))
+    pairs = high * low or 1.0
+    area = min(float(ones @ below) / pairs, 1.0)  # rounding may exceed it
+    return Placements(share, area if high else np.nan, float(ones @ zeros) / pairs)
 
 
 def auroc_derivative(y: Array, x: Floats) -> Derivative:
@@ -236,11 +241,8 @@ def _recalibration(y: Array, p: Floats, slope: bool) -> Derivative:
         return Derivative(np.full(len(p), np.nan))
     logit = np.log(p / (1 - p))
     fitted = expit(start + turn * logit)
-    residual, variance = y - fitted, fitted * (1 - fitted)
-    if not slope:
-        return Derivative(residual / variance.sum())
-    logit -= (variance @ logit) / variance.sum()  # orthogonal to the intercept
-    return Derivative(logit * residual / ((variance * logit) @ logit))
+    variance = fitted * (1 - fitted)
+    return Derivative(weighted.by_record(logit, y - fitted, variance, slope))
 
 
 # ---- functions of the table of classes ----

@@ -179,6 +179,21 @@ def regressed(
     return a, b, turn
 
 
+def by_record(eta: Floats, residual: Floats, curved: Floats, slope: bool) -> Floats:
+    """Return the derivatives of a slope, or an intercept, by the weight of each record.
+
+    Parameters
+    ----------
+    eta, residual, curved : numpy.ndarray, shape (n,)
+        What the slope multiplies, and the score and the information of each record.
+    slope : bool
+    """
+    if not slope:
+        return np.asarray(residual / curved.sum())
+    away = eta - (curved @ eta) / curved.sum()  # orthogonal to the intercept
+    return np.asarray(away * residual / ((curved * away) @ away))
+
+
 def _in_bins(x: Floats, y: Array, weights: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the mean prediction and outcome, and the weight, in each bin of x."""
     sets = max(len(x), len(weights))
