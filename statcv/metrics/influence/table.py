@@ -41,7 +41,8 @@ def placements(positive: Bools, x: Floats, weights: Floats | float = 1.0) -> Pla
     (array([0.75, 0.5 , 1.  ]), 0.75, 0.5)
     """
     ranked = RankedRecords.of(x)
-    ones, zeros = (ranked.sums(weights * side) for side in (positive, ~positive))
+    each = np.broadcast_to(np.asarray(weights, dtype=float), x.shape)
+    ones, zeros = (ranked.sums(each * side) for side in (positive, ~positive))
     high, low = float(ones.sum()), float(zeros.sum())
     below, above = np.cumsum(zeros) - zeros / 2, high - np.cumsum(ones) + ones / 2
     won, lost = ranked.of_records(below), ranked.of_records(above)
