@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError
+from statcv.metrics.influence import weighted
 from statcv.metrics.influence.table import influence_on_mean, oe_derivative
-from statcv.metrics.influence.weighted import Derivative, observed_expected, regressed
+from statcv.metrics.influence.weighted import Derivative
 from statcv.metrics.inputs import mean_of, same_length, vector
 from statcv.metrics.metric import Metric
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import ArrayLike, Floats
 
 MAX_ROUNDS = 50  # steps of Newton's method by which a calibration is fitted
 HYPERGEOMETRIC = 0.01  # least dispersion at which that function is exact
@@ -208,8 +208,7 @@ def slope_counts_derivative(y: Any, x: Floats) -> Derivative:
     with np.errstate(all="ignore"):
         eta = np.log(x)
         fitted = np.exp(a + b * eta)
-        eta = eta - (fitted @ eta) / fitted.sum()  # orthogonal to the intercept
-        return Derivative(eta * (y - fitted) / ((fitted * eta) @ eta))
+        return Derivative(weighted.by_record(eta, y - fitted, fitted, slope=True))
 
 
 def _recalibrated(y: Any, x: Floats, weights: Floats) -> tuple[Floats, Floats]:
@@ -224,7 +223,7 @@ def _recalibrated(y: Any, x: Floats, weights: Floats) -> tuple[Floats, Floats]:
         eta = (eta - middle) / np.where(spread > SAME, spread, np.nan)
         start = np.log((weights * y).sum(axis=1, keepdims=True) / total) + 0 * middle
         rest = start, 0 * start, np.exp, lambda mean: mean
-        a, b, step = regressed(y, eta, weights, *rest, rounds=MAX_ROUNDS)
+        a, b, step = weighted.regressed(y, eta, weights, *rest, rounds=MAX_ROUNDS)
         b = np.where(np.abs(step) <= 1e-6 * (1 + np.abs(b)), b, np.nan) / spread
         return (a - b * middle)[:, 0], b[:, 0]
 
@@ -282,7 +281,7 @@ def _calibration(function: Any, label: str, **more: Any) -> Metric:
 
 
 _SLOPE: dict[str, Any] = {"derive": slope_counts_derivative, "weighted": weighted_slope}
-_OE: dict[str, Any] = {"derive": oe_derivative, "weighted": observed_expected}
+_OE: dict[str, Any] = {"derive": oe_derivative, "weighted": weighted.observed_expected}
 _ALL = (
     _loss(poisson_deviance, "Poisson deviance", perfect=0.0),
     _loss(log_score_counts, "log score", takes="dispersion"),

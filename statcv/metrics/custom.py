@@ -13,7 +13,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from statcv.errors import ArgumentTypeError, MetricError, reason, suggestion
 from statcv.metrics.classification import classwise
@@ -21,7 +20,7 @@ from statcv.metrics.influence.table import influence_on_mean
 from statcv.metrics.inputs import one_of, real_array, same_length
 from statcv.metrics.metric import Metric
 from statcv.metrics.registry import METRICS
-from statcv.numeric.arrays import Bools, Floats
+from statcv.numeric.arrays import Array, ArrayLike, Bools, Floats
 from statcv.vocabulary import bare_word, metric_answer
 from statcv.words import plural
 
@@ -86,7 +85,7 @@ class UserFunction:
 
     def arrays(
         self, y: ArrayLike, prediction: ArrayLike, threshold: ArrayLike
-    ) -> tuple[NDArray[Any], NDArray[Any], Bools]:
+    ) -> tuple[Array, Array, Bools]:
         """Return new arrays for the function, and which predictions are not NaN."""
         if self.reads == "classes":
             codes, p = classwise.outcome_and_prediction(y, prediction)
@@ -95,9 +94,10 @@ class UserFunction:
             return codes, np.where(known, chosen, 0).astype(np.intp), known
         outcome, read = np.array(y), np.array(real_array(prediction, "prediction"))
         same_length(len(outcome), len(read), "prediction")
-        return outcome, read, ~np.isnan(classwise.columns(read)).any(axis=1)
+        missing = np.isnan(classwise.columns(read)).any(axis=1)
+        return outcome, read, np.asarray(~missing)
 
-    def called(self, y: NDArray[Any], read: NDArray[Any]) -> Any:
+    def called(self, y: Array, read: Array) -> Any:
         """Call the function; 0/0 in NumPy gives NaN without a warning."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return self.function(y, read, **self.keywords)
@@ -138,7 +138,7 @@ class UserCasewise(UserFunction):
         return values
 
 
-def _lacks_a_class(y: NDArray[Any], shape: tuple[int, ...]) -> bool:
+def _lacks_a_class(y: Array, shape: tuple[int, ...]) -> bool:
     """Return whether a class has no record."""
     return len(np.unique(y)) < (shape[1] if len(shape) == 2 else 2)
 

@@ -8,11 +8,10 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from statcv import arguments
 from statcv.errors import MetricError
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, ArrayLike, Bools, Floats, Numbers
 from statcv.words import stored_texts
 
 # why a standard error or a band does not measure uncertainty
@@ -20,7 +19,7 @@ REMARKS = stored_texts("statcv.metrics", "remarks.txt")
 one_of = partial(arguments.one_of, error=MetricError)
 
 
-def real_array(values: ArrayLike, name: str) -> NDArray[Any]:
+def real_array(values: ArrayLike, name: str) -> Array:
     """Return numbers as a float array, which keeps the precision of a float input.
 
     Masked values become NaN.
@@ -65,7 +64,7 @@ def vector(values: ArrayLike, name: str) -> Floats:
     return array
 
 
-def wrong_shape(name: str, array: NDArray[Any], right: str) -> MetricError:
+def wrong_shape(name: str, array: Array, right: str) -> MetricError:
     """Return the error of an array that does not have the right shape."""
     return MetricError(f"{name} has shape {array.shape}; it must be {right}.")
 

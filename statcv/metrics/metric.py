@@ -9,12 +9,11 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from statcv.errors import MetricError
 from statcv.metrics.discrimination.rounding import round_probabilities
 from statcv.metrics.influence.weighted import Derive, Weighted
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import Array, ArrayLike, Floats
 from statcv.numeric.survival import events_by, free_at
 from statcv.tables import Printed, Said, fields_of
 
@@ -272,7 +271,7 @@ class Metric(Printed):
         numbers = self.pairs == "numbers" or self.outcomes & {"continuous", "survival"}
         return self.rank and not numbers
 
-    def sides(self, y: NDArray[Any]) -> NDArray[Any]:
+    def sides(self, y: Array) -> Array:
         """Return 1 and 0 for the two sides of the pairs, and -1 for records in none.
 
         They are the classes themselves, if the outcome has classes; of survival, those

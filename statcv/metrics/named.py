@@ -8,7 +8,6 @@ from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError, suggestion
 from statcv.metrics.classification import classwise
@@ -19,7 +18,7 @@ from statcv.metrics.inputs import mean_of
 from statcv.metrics.metric import Metric
 from statcv.metrics.registry import METRICS, USUAL, default_metrics
 from statcv.metrics.survival import integrated_brier_metric, survival_metrics
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import ArrayLike, Floats
 
 __all__ = ["OF_KINDS", "OF_MEANS", "named_metric", "named_metrics", "usual_metrics"]
 

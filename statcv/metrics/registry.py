@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from numpy.typing import ArrayLike
-
 from statcv.arguments import check_types, one_of
 from statcv.errors import MetricError
 from statcv.metrics import numeric
@@ -17,6 +15,7 @@ from statcv.metrics.discrimination import curves, ranking
 from statcv.metrics.influence import table
 from statcv.metrics.metric import Metric
 from statcv.metrics.probabilities import brier_terms, calibration_measures, distances
+from statcv.numeric.arrays import ArrayLike
 from statcv.words import stored_rows
 
 Function = Callable[..., float]

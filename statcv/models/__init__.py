@@ -25,13 +25,13 @@ from statcv.models.hand_over.points import Points as Points
 from statcv.models.hand_over.points import Score as Score
 from statcv.models.hand_over.updating import Stacking as Stacking
 from statcv.models.hand_over.updating import Updating as Updating
+from statcv.models.hand_over.updating import intercept_beside as intercept_beside
 from statcv.models.hand_over.updating import said_update as said_update
 from statcv.models.imputation import Median as Median
 from statcv.models.imputation import Mice as Mice
 from statcv.models.linear import Linear as Linear
 from statcv.models.logit import Logit as Logit
 from statcv.models.neighbors import Neighbors as Neighbors
-from statcv.models.one_predictor import intercept_beside as intercept_beside
 from statcv.models.ordered import ProportionalOdds as ProportionalOdds
 from statcv.models.other_libraries.boosting import BoostedFit as BoostedFit
 from statcv.models.other_libraries.boosting import XGBoost as XGBoost

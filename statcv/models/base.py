@@ -9,14 +9,13 @@ from operator import attrgetter
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.arguments import described, is_number
 from statcv.errors import ModelError
 from statcv.formula import Factors, is_finite
 from statcv.models.likelihood import Likelihood
 from statcv.models.linear_fits import LinearFits
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, Bools, Floats, Numbers
 from statcv.tables import Printed
 
 
@@ -69,14 +68,14 @@ class TrainingSet(Printed):
     """
 
     X: Floats
-    y: NDArray[Any]
+    y: Array
     kind: str
     n_classes: int
     names: tuple[str, ...]
     intercept: int | None
     weights: Floats | None
     seed: int
-    strata: NDArray[Any] | None = None
+    strata: Array | None = None
     factors: Factors | None = None
     horizons: tuple[float, ...] = ()
     centre: Floats | None = None

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.errors import ModelError
 from statcv.models import base
@@ -22,14 +21,13 @@ from statcv.models.batched.separate import Penalised
 from statcv.models.families import Counts
 from statcv.models.likelihood import LogLinear
 from statcv.models.offsets import WHOLE, alone, apart, fixed, with_offsets
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import Array, Floats
 from statcv.numeric.newton import minimise
 from statcv.tables import Constructed
 
-MAX_ROUNDS = 100  # times that coefficients and dispersion are fitted in turn
-ACCURACY = 1e-11  # change of the logarithm of theta in the last of these
-ROUNDING = 1e-4  # change of it that may be one of rounding, if it no longer falls
-MAX_STEP = 2.0  # change of the logarithm of theta in one step of Newton's method
+MAX_STEPS = 100  # steps at most of Newton's method for theta
+ACCURACY = 1e-11  # change of the logarithm of theta in the last of these steps
+MAX_STEP = 2.0  # largest change of the logarithm of theta in one step
 # theta beyond which the distribution is Poisson's but for rounding
 MAX_THETA = 1e8
 
@@ -110,11 +108,17 @@ class NegativeBinomial(Poisson):
         inner, start = _apart(self, records)
         n, p = inner.X.shape
         fits, theta = FoldFits.empty(len(folds), p), np.empty(len(folds))
+        zeros = np.zeros(p)  # no ridge
         for block in folds.blocks(n, p, each=(n + p) * p):
             weights = folds.weights_in(inner, block.fits)
-            made, theta[block.fits] = _dispersed(inner, Block.of_counts(weights))
-            for name in ("coefficients", "converged", "separated"):
-                getattr(fits, name)[block.fits] = getattr(made, name)
+            family = Counts(inner.y, offset=inner.offset)
+            some = Block.of_counts(weights)
+            dispersed = Dispersed(Problem(inner.X, None, family, some, None, zeros))
+            solved = minimise(dispersed)
+            fits.coefficients[block.fits] = solved.beta
+            fits.converged[block.fits] = solved.converged
+            fits.separated[block.fits] = solved.separated
+            theta[block.fits] = dispersed.theta(solved.beta)
         beta = with_offsets(fits.coefficients, records, start)
         fits = replace(fits, coefficients=beta)
         fitted = by_linear_predictor(fits, records, folds, counted, self.ridge(records))
@@ -164,38 +168,6 @@ def theta_of(names: Sequence[str]) -> str:
     return "(theta)" if "(theta)" in names else "theta"
 
 
-def _dispersed(records: TrainingSet, block: Block) -> tuple[FoldFits, Floats]:
-    """Fit coefficients and theta in turn, which are nearly orthogonal."""
-    p, m = records.X.shape[1], len(block)
-    assert block.counts is not None and records.offset is not None
-    fits, theta = FoldFits.empty(m, p), np.full(m, np.inf)
-    left, weights, before = np.arange(m), block.counts, np.full(m, np.inf)
-    for _ in range(MAX_ROUNDS):
-        # each fit starts from its last coefficients, which its offset has
-        at = fits.coefficients[left] @ records.X.T + records.offset
-        spread = (1 / theta[left])[:, None, None]
-        family = Counts(records.y, offset=at[:, None], dispersion=spread)
-        some = block.part(left)
-        problem = Problem(records.X, None, family, some, None, np.zeros(p))
-        solved = minimise(Penalised(problem))
-        fits.coefficients[left] += solved.beta
-        fits.separated[left] = solved.separated
-        mean = np.exp(at + solved.beta @ records.X.T)
-        found = fitted_theta(records.y, mean, weights[left], theta[left])
-        last = theta[left]
-        with np.errstate(invalid="ignore"):
-            moved = np.abs(np.log(found) - np.log(last))
-        same = (moved <= ACCURACY) | (np.isinf(found) & np.isinf(last))
-        # a theta that is hardly determined moves by rounding alone in the end
-        same |= (moved <= ROUNDING) & (moved >= before[left])
-        before[left], theta[left] = moved, found
-        fits.converged[left[same & solved.converged]] = True
-        left = left[~same]
-        if not len(left):
-            break
-    return fits, theta
-
-
 @dataclass(frozen=True, eq=False)
 class Dispersed(Penalised):
     """Counts of several fits, each with theta of the maximum likelihood at its means.
@@ -205,7 +177,7 @@ class Dispersed(Penalised):
 
     _last: list[Any] = field(default_factory=list)  # linear predictors, and fits there
 
-    def part(self, chosen: NDArray[Any]) -> Dispersed:
+    def part(self, chosen: Array) -> Dispersed:
         """Return some of the fits."""
         return Dispersed(self.problem.part(chosen))
 
@@ -240,6 +212,12 @@ class Dispersed(Penalised):
         """Return each gradient times the inverse of a matrix above the Hessian."""
         return self.at(eta).cautious(eta, gradient)
 
+    def theta(self, beta: Floats) -> Floats:
+        """Return theta of each fit at some coefficients, shape (m,)."""
+        family: Any = self.at(self.linear(beta)).problem.family
+        with np.errstate(divide="ignore"):
+            return np.asarray(1 / family.dispersion[:, 0, 0])
+
     def at(self, eta: Floats) -> Penalised:
         """Return the fits with theta at linear predictors, estimated once for these."""
         if not self._last or self._last[0] is not eta:
@@ -252,9 +230,7 @@ class Dispersed(Penalised):
         return found
 
 
-def fitted_theta(
-    y: Floats, mean: Floats, weights: Floats, start: Floats | None = None
-) -> Floats:
+def fitted_theta(y: Floats, mean: Floats, weights: Floats) -> Floats:
     """Return theta of the maximum likelihood given the means, shape (m,).
 
     It is infinite if the likelihood falls with the dispersion from 0 on.
@@ -271,9 +247,8 @@ def fitted_theta(
     values, place = np.unique(y, return_inverse=True)
     times = np.stack([np.bincount(place, row, len(values)) for row in weights])
     moments = (weights * mean**2).sum(axis=1) / excess[own]
-    before = moments if start is None else start[own]
-    log = np.log(np.where(np.isfinite(before), before, moments))
-    for _ in range(MAX_ROUNDS):
+    log = np.log(moments)
+    for _ in range(MAX_STEPS):
         t = np.exp(log)[:, None]
         over = (y - mean) / (t + mean)
         score = (times * (digamma(values + t) - digamma(t))).sum(axis=1)

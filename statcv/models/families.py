@@ -15,10 +15,9 @@ from itertools import combinations_with_replacement
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.models.base import TrainingSet
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import Array, Floats, Numbers
 from statcv.numeric.logistic import expit, softmax
 
 ALIGNED = 8  # directions, of which one may be that of a record, about
@@ -47,7 +46,7 @@ class Family(ABC):
         What is added to a single linear predictor.
     """
 
-    y: NDArray[Any]
+    y: Array
     basis: Floats = field(default_factory=lambda: ONE)
     offset: Floats | None = None
     # whether the second derivatives are the same everywhere
@@ -90,7 +89,7 @@ class Family(ABC):
         """The outcomes as mean values, on average of several, (width, rows)."""
         return np.asarray(self.y.mean(axis=0) if self.several else self.y[None])
 
-    def chosen(self: F, outcomes: NDArray[Any]) -> F:
+    def chosen(self: F, outcomes: Array) -> F:
         """Return the log-likelihoods of some of several outcomes, or of some fits."""
         made = replace(self, y=self.y[outcomes]) if self.several else self
         if self.offset is not None and self.offset.ndim > 1:
@@ -426,7 +425,7 @@ class Counts(Family):
         """Logarithms of means above minus this are those of no separation."""
         return 15.0
 
-    def chosen(self, outcomes: NDArray[Any]) -> Counts:
+    def chosen(self, outcomes: Array) -> Counts:
         """Return the log-likelihoods of some of several outcomes, or of some fits."""
         made = super().chosen(outcomes)
         if np.ndim(self.dispersion):

@@ -8,19 +8,19 @@ for a Hessian. Folds that do not converge are fitted by themselves.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.errors import ModelError
+from statcv.metrics.influence.weighted import regressed
 from statcv.models.base import Model, TrainingSet, positive_weights
 from statcv.models.batched.downdate import Whole
 from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.quasi_newton import ACCURACY, Until, climb
-from statcv.numeric.arrays import Bools, Floats
+from statcv.numeric.arrays import Array, Bools, Floats
 from statcv.numeric.gram import column_units, information_of, quadratic_of
+from statcv.numeric.logistic import expit
 from statcv.numeric.newton import Optimum, minimise
 
 CONVEX = 1e-3  # the least eigenvalue of a Hessian, beside the information, to be used
@@ -96,9 +96,6 @@ def excess(Z: Floats, eta: Floats, weights: Floats) -> Floats:
     return np.asarray(place.R.T @ place.excess @ place.R)
 
 
-# ---- FLIC: the intercept corrected for the right mean of the probabilities ----
-
-
 @dataclass(frozen=True, eq=False)
 class _Firth:
     """Minus the penalised log-likelihood, of a batch of one fit."""
@@ -112,7 +109,7 @@ class _Firth:
     def size(self) -> tuple[int, int]:
         return 1, self.Z.shape[1]
 
-    def part(self, chosen: NDArray[Any]) -> _Firth:
+    def part(self, chosen: Array) -> _Firth:
         return self
 
     def at(self, eta: Floats) -> Place:
@@ -306,7 +303,7 @@ class _Problem:
     counts: Floats
     offset: Floats
 
-    def part(self, chosen: NDArray[Any]) -> _Problem:
+    def part(self, chosen: Array) -> _Problem:
         """Return the problem of some of the fits."""
         return replace(self, y=self.y[chosen], counts=self.counts[chosen])
 
@@ -330,8 +327,7 @@ class _Problem:
 # ---- FLIC: the intercept corrected for the right mean of probabilities ----
 
 
-MOVED = 1e-12  # a change of an intercept that is negligible
-MAX_ITERATIONS = 60  # steps at most of the correction of intercepts
+MAX_STEPS = 300  # steps at most of the correction of intercepts
 
 
 def intercept_shifts(eta: Floats, y: Floats, counts: Floats) -> Floats:
@@ -357,19 +353,10 @@ def intercept_shifts(eta: Floats, y: Floats, counts: Floats) -> Floats:
     >>> round(float((1 / (1 + np.exp(-eta - shift[:, None]))).sum()), 9)
     1.0
     """
-    shift, events = np.zeros(len(eta)), (counts * y).sum(axis=1)
-    total = np.maximum(counts.sum(axis=1), 1e-300)
-    for _ in range(MAX_ITERATIONS):
-        tanh = np.tanh((eta + shift[:, None]) / 2)
-        # Newton's step: events that predictions lack, over their variance
-        short = events - (counts * (1 + tanh)).sum(axis=1) / 2
-        variance = (counts * (1 - tanh**2)).sum(axis=1) / 4
-        # far out on the logistic curve a Newton step would overshoot, or divide by 0
-        step = np.clip(short / np.maximum(variance, 1e-12 * total), -1.0, 1.0)
-        shift += step
-        if (np.abs(step) <= MOVED).all():
-            break
-    return shift
+    none = np.zeros((len(eta), 1))
+    start = none, none + 1, expit, lambda p: p * (1 - p)
+    shift, *_ = regressed(y, eta, counts, *start, slope=False, rounds=MAX_STEPS)
+    return shift[:, 0]
 
 
 def correct_intercepts(

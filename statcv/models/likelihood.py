@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import Array, Floats
 from statcv.numeric.logistic import expit, softmax
 from statcv.numeric.survival import risk_of
 
@@ -46,10 +45,10 @@ class Likelihood(Protocol):
 class OfRecords(Likelihood, Protocol):
     """The log-likelihood of each record, as a function of its linear predictor."""
 
-    def residual(self, y: NDArray[Any], eta: Floats) -> Floats:
+    def residual(self, y: Array, eta: Floats) -> Floats:
         """Return the first derivative of the log-likelihood."""
 
-    def curvature(self, y: NDArray[Any], eta: Floats) -> Floats:
+    def curvature(self, y: Array, eta: Floats) -> Floats:
         """Return minus its second derivative.
 
         With more than two classes these are the probabilities p, which determine the
@@ -84,7 +83,7 @@ class Bernoulli:
             return np.asarray(expit(eta))
         return np.asarray(softmax(eta, axis=-1))
 
-    def residual(self, y: NDArray[Any], eta: Floats) -> Floats:
+    def residual(self, y: Array, eta: Floats) -> Floats:
         """Return the outcome, which may be a share, minus its probability."""
         if eta.ndim > y.ndim:
             observed = y[..., None] == np.arange(eta.shape[-1])
@@ -97,7 +96,7 @@ class Bernoulli:
         # y (1 - p) - (1 - y) p, in which 1 - p keeps its digits near 0 as well
         return np.asarray(y * expit(-eta) - (1 - y) * expit(eta))
 
-    def curvature(self, y: NDArray[Any], eta: Floats) -> Floats:
+    def curvature(self, y: Array, eta: Floats) -> Floats:
         """Return the variance of the outcome, or the probabilities of the classes."""
         if eta.ndim > y.ndim:
             return np.asarray(softmax(eta, axis=-1))
@@ -142,11 +141,11 @@ class Gaussian:
         """Return the mean."""
         return eta
 
-    def residual(self, y: NDArray[Any], eta: Floats) -> Floats:
+    def residual(self, y: Array, eta: Floats) -> Floats:
         """Return the outcome minus its mean."""
         return np.asarray(y - eta)
 
-    def curvature(self, y: NDArray[Any], eta: Floats) -> Floats:
+    def curvature(self, y: Array, eta: Floats) -> Floats:
         """Return 1."""
         return np.ones_like(eta)
 
@@ -172,12 +171,12 @@ class LogLinear:
         with np.errstate(over="ignore"):
             return np.asarray(np.exp(eta))
 
-    def residual(self, y: NDArray[Any], eta: Floats) -> Floats:
+    def residual(self, y: Array, eta: Floats) -> Floats:
         """Return the count minus its mean, over the variance by that of Poisson's."""
         mean = self.mean(eta)
         return np.asarray((y - mean) / (1 + self.dispersion * mean))
 
-    def curvature(self, y: NDArray[Any], eta: Floats) -> Floats:
+    def curvature(self, y: Array, eta: Floats) -> Floats:
         """Return the observed information."""
         mean, more = self.mean(eta), self.dispersion
         return np.asarray(mean * (1 + more * y) / (1 + more * mean) ** 2)
@@ -216,13 +215,13 @@ class Generalized:
         """Return the mean."""
         return np.asarray(self.family.link.inverse(eta))
 
-    def residual(self, y: NDArray[Any], eta: Floats) -> Floats:
+    def residual(self, y: Array, eta: Floats) -> Floats:
         """Return the derivative of the quasi-likelihood."""
         mean = self.family.link.inverse(eta)
         variance = self.family.variance(mean)
         return np.asarray((y - mean) / variance / self.family.link.deriv(mean))
 
-    def curvature(self, y: NDArray[Any], eta: Floats) -> Floats:
+    def curvature(self, y: Array, eta: Floats) -> Floats:
         """Return the observed information."""
         link, mean = self.family.link, self.family.link.inverse(eta)
         variance, steep = self.family.variance(mean), link.deriv(mean)

@@ -8,7 +8,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.arguments import described, is_number
 from statcv.errors import ArgumentError, ArgumentTypeError, ModelError, suggestion
@@ -18,7 +17,7 @@ from statcv.models.base import Capabilities, Fit, Model, TrainingSet, WrappedFit
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.fits import FittedFolds, fit_all_folds
 from statcv.models.batched.folds import Folds
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, Bools, Floats, Numbers
 
 __all__ = [
     "NAME",
@@ -164,9 +163,7 @@ def refuse_beyond(threshold: float | None) -> None:
         )
 
 
-def best_thresholds(
-    rule: Rule, y: NDArray[Any], predicted: Floats, weights: Floats
-) -> Floats:
+def best_thresholds(rule: Rule, y: Array, predicted: Floats, weights: Floats) -> Floats:
     """Choose the threshold of each of several training sets.
 
     Predictions are cut midway between two neighbours; of equally good cuts the one
@@ -217,7 +214,7 @@ def best_thresholds(
 
 
 def _cumulated(
-    y: NDArray[Any], predicted: Floats, weights: Floats
+    y: Array, predicted: Floats, weights: Floats
 ) -> tuple[Floats, Floats, Floats, Bools]:
     """Return predictions, falling, and the weight of true and false positives.
 

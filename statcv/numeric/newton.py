@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, Bools, Floats, Numbers
 
 MAX_ITERATIONS = 200
 MAX_HALVINGS = 10
@@ -35,7 +34,7 @@ class Objective(Protocol):
     def size(self) -> tuple[int, int]:
         """The number of fits, and of coefficients."""
 
-    def part(self: O, chosen: NDArray[Any]) -> O:
+    def part(self: O, chosen: Array) -> O:
         """Return some of the fits."""
 
     def linear(self, beta: Floats) -> Floats:
@@ -101,13 +100,15 @@ class _Points:
         self.loss[places] = other.loss
 
 
-def minimise(problem: Objective, negligible: float = 0.0) -> Optimum:
-    """Minimise each objective from 0.
+def minimise(
+    problem: Objective, negligible: float = 0.0, near: Floats | None = None
+) -> Optimum:
+    """Minimise each objective from 0, or from coefficients near its optimum.
 
     Newton's steps are halved until they lower it by enough. If no step does, or no step
     has a gain left, since the Hessian vanishes with records that are far on the wrong
     side, cautious steps are tried. The last gain is followed by one more step, for the
-    digits of predictions that no longer show in the objective.
+    digits of predictions that no longer show in the objective, unless it is given.
 
     Parameters
     ----------
@@ -115,6 +116,8 @@ def minimise(problem: Objective, negligible: float = 0.0) -> Optimum:
         Those of m fits.
     negligible : float, default 0
         Gain after which there is no further step, if it exceeds that of rounding.
+    near : numpy.ndarray, shape (m, q), optional
+        Coefficients from which steps begin; those of separated fits are replaced by 0.
 
     Returns
     -------
@@ -122,8 +125,10 @@ def minimise(problem: Objective, negligible: float = 0.0) -> Optimum:
         With arrays for the m fits.
     """
     m, q = problem.size
-    beta = np.zeros((m, q))
+    beta = np.zeros((m, q)) if near is None else near.copy()
     eta = problem.linear(beta)
+    if near is not None and (far := problem.extreme(eta)).any():
+        beta[far], eta[far] = 0.0, 0.0
     every = _Points(beta, eta, problem.loss(eta, beta))
     converged, moved = np.zeros(m, dtype=bool), np.zeros(m)
     which, start = np.arange(m), every.loss.copy()
@@ -135,7 +140,7 @@ def minimise(problem: Objective, negligible: float = 0.0) -> Optimum:
         ahead, found, last = _stepped(rest, here, slack)
         moved[which[found]] = rest.furthest(ahead.eta - here.eta)[found]
         every.put(which[found], ahead.part(found))
-        ended = ~found | (last & converged[which])
+        ended = ~found | (last & (converged[which] | (negligible > 0)))
         converged[which[found]] = last[found]
         if ended.all():
             break

@@ -7,17 +7,15 @@ Where an event and a censoring have the same time, the event comes first.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, Bools, Floats, Numbers
 
 ROUNDING = 1e-12  # above one half, at which a curve has reached its median
 
 
-def signed_times(time: NDArray[Any], event: NDArray[Any]) -> Floats:
+def signed_times(time: Array, event: Array) -> Floats:
     """Return times with the sign of their status: negative if censored.
 
     Parameters
@@ -35,22 +33,22 @@ def signed_times(time: NDArray[Any], event: NDArray[Any]) -> Floats:
     return np.where(np.asarray(event, dtype=bool), time, -np.asarray(time, dtype=float))
 
 
-def times_of(y: NDArray[Any]) -> Floats:
+def times_of(y: Array) -> Floats:
     """Return the times of an event or of censoring."""
     return np.asarray(np.abs(y), dtype=float)
 
 
-def events_of(y: NDArray[Any]) -> Bools:
+def events_of(y: Array) -> Bools:
     """Return whether the event was observed."""
     return np.asarray(y > 0)
 
 
-def events_by(y: NDArray[Any], horizon: float) -> Bools:
+def events_by(y: Array, horizon: float) -> Bools:
     """Return whether the event was observed by a time."""
     return np.asarray((y > 0) & (y <= horizon))
 
 
-def free_at(y: NDArray[Any], horizon: float) -> Bools:
+def free_at(y: Array, horizon: float) -> Bools:
     """Return whether a record is known to be without the event at a time."""
     return np.asarray(np.abs(y) > horizon)
 

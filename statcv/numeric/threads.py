@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+
+from statcv.numeric.arrays import Array
 
 T = TypeVar("T")
 Made = TypeVar("Made")
@@ -114,7 +115,7 @@ def shared(work: Callable[[T], Made], items: Sequence[T], cost: float) -> list[M
     return made  # type: ignore[return-value]
 
 
-def product(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+def product(left: Array, right: Array) -> Array:
     """Return ``left @ right`` of two matrices, while other threads go on.
 
     ``numpy.matmul`` stops them if the product is small. ``numpy.dot`` does not, but is
@@ -130,7 +131,7 @@ def product(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(multiply(left, right))
 
 
-def rows_times(rows: NDArray[Any], matrix: NDArray[Any]) -> NDArray[Any]:
+def rows_times(rows: Array, matrix: Array) -> Array:
     """Return ``rows @ matrix`` of few long rows, as BLAS is quickest at it.
 
     Examples

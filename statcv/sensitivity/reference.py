@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.models.batched import CumulativeOdds, Folds, information_of, of_all_classes
 from statcv.models.likelihood import CumulativeLogit, Likelihood, OfRecords
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import Array, Floats, Numbers
 from statcv.numeric.inverses import inverted
 from statcv.numeric.newton import minimise
 
@@ -230,7 +229,7 @@ class Training:
 
 def records_reference(
     X: Floats,
-    y: NDArray[np.generic],
+    y: Array,
     beta: Floats,
     penalty: Floats,
     trained: Floats,
@@ -289,7 +288,7 @@ def _of_clusters(X: Floats, leverage: Floats, clusters: Numbers) -> Floats:
 
 
 def _slopes(
-    likelihood: OfRecords, y: NDArray[np.generic], eta: Floats, given: Floats
+    likelihood: OfRecords, y: Array, eta: Floats, given: Floats
 ) -> tuple[Floats, Floats]:
     """Return the residuals, and the weights in the information, (n, classes).
 

@@ -22,13 +22,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level
 from statcv.errors import MetricError
 from statcv.metrics import inputs
 from statcv.metrics.discrimination.by_value import placement_counts
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import ArrayLike, Bools, Floats, Numbers
 from statcv.tables import Printed
 
 

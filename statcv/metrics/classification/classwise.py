@@ -8,18 +8,15 @@ each class. For each metric that is a mean over records there is a function
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from statcv.errors import MetricError
 from statcv.metrics import inputs
 from statcv.metrics.discrimination.rounding import round_significant
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, ArrayLike, Bools, Floats, Numbers
 
 
-def outcome_and_prediction(y: ArrayLike, p: ArrayLike) -> tuple[Numbers, NDArray[Any]]:
+def outcome_and_prediction(y: ArrayLike, p: ArrayLike) -> tuple[Numbers, Array]:
     """Check and return the class codes, and predictions of shape (n,) or (n, K)."""
     p = inputs.real_array(p, "p")
     if p.ndim not in (1, 2) or (p.ndim == 2 and p.shape[1] < 2):
@@ -32,12 +29,12 @@ def outcome_and_prediction(y: ArrayLike, p: ArrayLike) -> tuple[Numbers, NDArray
     return codes, p
 
 
-def columns(p: NDArray[Any]) -> NDArray[Any]:
+def columns(p: Array) -> Array:
     """Return predictions as a matrix with one row per record."""
     return p.reshape(len(p), -1) if p.size else np.empty((len(p), 1))
 
 
-def predicted_class(p: NDArray[Any], threshold: ArrayLike) -> Floats:
+def predicted_class(p: Array, threshold: ArrayLike) -> Floats:
     """Return the code of each record's predicted class; NaN if there is no prediction.
 
     With two classes it is 1 if `p` is at least the threshold, after both are rounded to
@@ -65,7 +62,7 @@ def predicted_class(p: NDArray[Any], threshold: ArrayLike) -> Floats:
     return chosen
 
 
-def predicted_as(p: NDArray[Any], threshold: ArrayLike) -> Floats:
+def predicted_as(p: Array, threshold: ArrayLike) -> Floats:
     """Return 1 for the predicted class and 0 for others, in the shape of p."""
     chosen = predicted_class(p, threshold)
     if p.ndim == 1:
@@ -312,7 +309,7 @@ def casewise_log_loss(y: ArrayLike, p: ArrayLike) -> Floats:
     return np.asarray(-np.log(given))
 
 
-def proper_probabilities(p: NDArray[Any]) -> NDArray[Any]:
+def proper_probabilities(p: Array) -> Array:
     """Return p with NaN for records whose values are not probabilities."""
     within: Bools = (p >= 0) & (p <= 1)
     if p.ndim == 1:

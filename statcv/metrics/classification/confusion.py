@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from statcv.arguments import check_types
 from statcv.errors import MetricError
 from statcv.metrics import inputs
 from statcv.metrics.classification import classwise
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import ArrayLike, Floats, Numbers
 
 # With two classes 1 is predicted if `p` is at least the threshold, which may differ
 # between records. A share of an empty set of records is undefined and NaN.

@@ -11,14 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level
 from statcv.errors import MetricError
 from statcv.metrics import inputs
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.discrimination.rounding import round_significant
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import ArrayLike, Bools, Floats, Numbers
 from statcv.tables import Printed
 from statcv.words import plural
 

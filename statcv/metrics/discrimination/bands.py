@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from statcv.arguments import MAX_RESAMPLES, check_level, check_whole, resolve_seed
 from statcv.errors import MetricError
@@ -17,7 +16,7 @@ from statcv.metrics.areas.placements import shortage
 from statcv.metrics.discrimination.by_value import RankedRecords, precision_on_the_way
 from statcv.metrics.discrimination.curves import check_complete, sensitivity_at, sweep
 from statcv.metrics.discrimination.rounding import round_significant
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import ArrayLike, Bools, Floats, Numbers
 from statcv.tables import Printed
 
 UNMOVED = inputs.REMARKS["unmoved"]

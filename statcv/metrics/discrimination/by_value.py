@@ -13,11 +13,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from statcv.metrics import inputs
 from statcv.metrics.discrimination.rounding import TIE_TOL, begins_value
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import ArrayLike, Bools, Floats, Numbers
 from statcv.numeric.threads import RECORD, shared
 
 _LARGE = 2**10  # records of a group, on average, that is counted by itself

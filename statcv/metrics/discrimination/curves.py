@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError
 from statcv.metrics.discrimination import by_value, rounding
 from statcv.metrics.discrimination.by_value import RankedRecords
 from statcv.metrics.inputs import binary_scores, one_of
-from statcv.numeric.arrays import Bools, Floats
+from statcv.numeric.arrays import ArrayLike, Bools, Floats
 from statcv.tables import Printed
 
 

@@ -12,13 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level
 from statcv.errors import MetricError
 from statcv.metrics.discrimination import bands
 from statcv.metrics.inputs import vector
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import ArrayLike, Floats, Numbers
 from statcv.tables import Printed
 
 

@@ -11,13 +11,12 @@ from itertools import permutations
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from statcv.errors import MetricError
 from statcv.metrics import inputs
 from statcv.metrics.discrimination import by_value
 from statcv.metrics.discrimination.rounding import round_significant
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import Array, ArrayLike, Floats, Numbers
 
 _WEIGHED = 2**16  # scores ranked together with several arrays of weights
 
@@ -476,7 +475,7 @@ class ConcordanceCounts:
 
 
 def concordance_counts(
-    y: NDArray[Any], x: Floats, group: Numbers | None = None, *, tie_tol: float = 1e-12
+    y: Array, x: Floats, group: Numbers | None = None, *, tie_tol: float = 1e-12
 ) -> ConcordanceCounts:
     """Count the concordant pairs of each record, in a time of order n log n.
 
@@ -509,7 +508,7 @@ def concordance_counts(
     return ConcordanceCounts(won + tied / 2, rivals, tied)
 
 
-def _ranks(values: NDArray[Any]) -> Numbers:
+def _ranks(values: Array) -> Numbers:
     return np.unique(values, return_inverse=True)[1].astype(np.intp)
 
 

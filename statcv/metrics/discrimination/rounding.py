@@ -10,11 +10,10 @@ depend on which class is positive.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError
 from statcv.metrics.inputs import real_array, real_number
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import ArrayLike, Bools, Floats, Numbers
 
 TIE_TOL = 1e-12  # default tolerance, to which rounded probabilities are exact already
 _MOST_DECIMALS = 15  # decimals of probabilities near 0 that those near 1 have too

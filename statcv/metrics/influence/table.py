@@ -8,23 +8,22 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.metrics.classification.classwise import predicted_class
 from statcv.metrics.classification.confusion import tables_of
-from statcv.metrics.discrimination.by_value import RankedRecords, placement_counts
+from statcv.metrics.discrimination.by_value import RankedRecords
 from statcv.metrics.discrimination.ranking import concordance_counts
 from statcv.metrics.influence import weighted
 from statcv.metrics.influence.weighted import Derivative, Derive, Placements
 from statcv.metrics.probabilities.distances import DISTANCES
 from statcv.metrics.probabilities.recalibration import recalibration
-from statcv.numeric.arrays import Bools, Floats
+from statcv.numeric.arrays import Array, Bools, Floats
 from statcv.numeric.logistic import expit
 
 # ---- areas under ROC curves ----
 
 
-def placements(positive: Bools, x: Floats) -> Placements:
+def placements(positive: Bools, x: Floats, weights: Floats | float = 1.0) -> Placements:
     """Return the share of the other class that each record is on the right side of.
 
     Parameters
@@ -32,6 +31,8 @@ def placements(positive: Bools, x: Floats) -> Placements:
     positive : numpy.ndarray of bool, shape (n,)
     x : numpy.ndarray, shape (n,)
         Scores; a tie counts one half.
+    weights : numpy.ndarray, shape (n,), optional
+        The weight of each record.
 
     Examples
     --------
@@ -39,15 +40,19 @@ def placements(positive: Bools, x: Floats) -> Placements:
     >>> found.share, found.area, found.tied
     (array([0.75, 0.5 , 1.  ]), 0.75, 0.5)
     """
-    counts, tied = placement_counts(positive, x)
-    high = int(np.count_nonzero(positive))
-    low = len(x) - high
-    share = counts / np.where(positive, max(low, 1), max(high, 1))
-    area = float(share @ positive) / high if high else float("nan")
-    return Placements(share, area, tied / max(high * low, 1))
+    ranked = RankedRecords.of(x)
+    each = np.broadcast_to(np.asarray(weights, dtype=float), x.shape)
+    ones, zeros = (ranked.sums(each * side) for side in (positive, ~positive))
+    high, low = float(ones.sum()), float(zeros.sum())
+    below, above = np.cumsum(zeros) - zeros / 2, high - np.cumsum(ones) + ones / 2
+    won, lost = ranked.of_records(below), ranked.of_records(above)
+    share = np.where(positive, won / (low or 1.0), lost / (high or 1.0))
+    pairs = high * low or 1.0
+    area = min(float(ones @ below) / pairs, 1.0)  # rounding may exceed it
+    return Placements(share, area if high else np.nan, float(ones @ zeros) / pairs)
 
 
-def auroc_derivative(y: NDArray[Any], x: Floats) -> Derivative:
+def auroc_derivative(y: Array, x: Floats) -> Derivative:
     """Return the derivatives of the area under the ROC curve.
 
     That by the weight of a record is its placement minus the area, over the number of
@@ -62,7 +67,7 @@ def auroc_derivative(y: NDArray[Any], x: Floats) -> Derivative:
     return Derivative((placed.share - placed.area) / size, placed, placed.area)
 
 
-def hand_till_derivative(y: NDArray[Any], x: Floats) -> Derivative:
+def hand_till_derivative(y: Array, x: Floats) -> Derivative:
     """Return the derivatives of Hand and Till's mean area."""
     classes = x.shape[1]
     weight = np.zeros(len(x))
@@ -74,7 +79,7 @@ def hand_till_derivative(y: NDArray[Any], x: Floats) -> Derivative:
     return Derivative(weight)
 
 
-def ovr_derivative(y: NDArray[Any], x: Floats) -> Derivative:
+def ovr_derivative(y: Array, x: Floats) -> Derivative:
     """Return the derivatives of the mean area of each class against the rest."""
     classes = x.shape[1]
     found = [auroc_derivative(y == a, x[:, a]) for a in range(classes)]
@@ -96,7 +101,7 @@ class DerivativeOfPrecision:
 
     method: str
 
-    def __call__(self, y: NDArray[Any], x: Floats) -> Derivative:
+    def __call__(self, y: Array, x: Floats) -> Derivative:
         """Return the derivatives.
 
         The average precision is the mean over positive records of the precision P among
@@ -141,7 +146,7 @@ class DerivativeOfPrecision:
 # ---- the concordance with a continuous outcome ----
 
 
-def concordance_derivative(y: NDArray[Any], x: Floats) -> Derivative:
+def concordance_derivative(y: Array, x: Floats) -> Derivative:
     """Return the derivatives of the share of concordant pairs."""
     counts = concordance_counts(y, x)
     total = counts.rivals.sum() / 2
@@ -150,8 +155,6 @@ def concordance_derivative(y: NDArray[Any], x: Floats) -> Derivative:
         moved = counts.won - share * counts.rivals
         return Derivative(moved / total)
 
-
-Outcomes = NDArray[Any]
 
 # ---- means over records ----
 
@@ -171,7 +174,7 @@ class DerivativeOfMean:
     casewise: Callable[..., Floats]
     root: bool = False
 
-    def __call__(self, y: Outcomes, x: Floats, **named: Any) -> Derivative:
+    def __call__(self, y: Array, x: Floats, **named: Any) -> Derivative:
         """Return the derivatives."""
         own = self.casewise(y, x, **named)
         mean = own.mean()
@@ -183,7 +186,7 @@ class DerivativeOfMean:
 
 
 def explained_derivative(
-    y: Outcomes, p: Floats, baseline: Floats | None = None
+    y: Array, p: Floats, baseline: Floats | None = None
 ) -> Derivative:
     """Return the derivatives of the explained share: R², and the scaled Brier score.
 
@@ -201,7 +204,7 @@ def explained_derivative(
 # ---- discrimination ----
 
 
-def discrimination_derivative(y: Outcomes, p: Floats) -> Derivative:
+def discrimination_derivative(y: Array, p: Floats) -> Derivative:
     """Return the derivatives of the difference between the mean probabilities."""
     weight = np.full(len(p), np.nan)
     positive = np.asarray(y) == 1
@@ -214,7 +217,7 @@ def discrimination_derivative(y: Outcomes, p: Floats) -> Derivative:
 # ---- calibration ----
 
 
-def oe_derivative(y: Outcomes, p: Floats) -> Derivative:
+def oe_derivative(y: Array, p: Floats) -> Derivative:
     """Return the derivatives of the ratio of observed to expected events."""
     expected = p.sum()
     with np.errstate(all="ignore"):  # infinite where next to nothing is expected
@@ -222,28 +225,25 @@ def oe_derivative(y: Outcomes, p: Floats) -> Derivative:
         return Derivative((y - ratio * p) / expected)
 
 
-def intercept_derivative(y: Outcomes, p: Floats) -> Derivative:
+def intercept_derivative(y: Array, p: Floats) -> Derivative:
     """Return the derivatives of the calibration intercept."""
     return _recalibration(y, p, slope=False)
 
 
-def slope_derivative(y: Outcomes, p: Floats) -> Derivative:
+def slope_derivative(y: Array, p: Floats) -> Derivative:
     """Return the derivatives of the calibration slope."""
     return _recalibration(y, p, slope=True)
 
 
-def _recalibration(y: Outcomes, p: Floats, slope: bool) -> Derivative:
+def _recalibration(y: Array, p: Floats, slope: bool) -> Derivative:
     """Differentiate the equations that the maximum of the likelihood solves."""
     start, turn = recalibration(y == 1, p, slope=slope)
     if np.isnan(start):
         return Derivative(np.full(len(p), np.nan))
     logit = np.log(p / (1 - p))
     fitted = expit(start + turn * logit)
-    residual, variance = y - fitted, fitted * (1 - fitted)
-    if not slope:
-        return Derivative(residual / variance.sum())
-    logit -= (variance @ logit) / variance.sum()  # orthogonal to the intercept
-    return Derivative(logit * residual / ((variance * logit) @ logit))
+    variance = fitted * (1 - fitted)
+    return Derivative(weighted.by_record(logit, y - fitted, variance, slope))
 
 
 # ---- functions of the table of classes ----
@@ -266,7 +266,7 @@ class DerivativeOfTable:
     of_table: Callable[[Floats], float]
 
     def __call__(
-        self, y: NDArray[Any], x: Floats, threshold: Floats | float | None = None
+        self, y: Array, x: Floats, threshold: Floats | float | None = None
     ) -> Derivative:
         """Return the derivatives."""
         codes = y.astype(np.intp)

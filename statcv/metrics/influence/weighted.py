@@ -11,15 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.metrics.classification.confusion import tables_of
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, Bools, Floats, Numbers
 
-Outcomes = NDArray[Any]
 Weighted = Callable[..., Floats]
 
 MAX_EXACT = 2**11  # records whose predictions are sorted; more are counted in bins
@@ -60,7 +57,7 @@ class WeightedMean:
     root: bool = False
 
     def __call__(
-        self, y: Outcomes, x: Floats, weights: Floats, **each: Floats | float
+        self, y: Array, x: Floats, weights: Floats, **each: Floats | float
     ) -> Floats:
         """Return the metric, with all sets of records in one call of the function."""
         sets, n = x.shape[:2]
@@ -77,7 +74,7 @@ def _tiled(given: Floats | float, sets: int, n: int) -> Floats:
 
 
 def explained(
-    y: Outcomes, x: Floats, weights: Floats, baseline: Floats | None = None
+    y: Array, x: Floats, weights: Floats, baseline: Floats | None = None
 ) -> Floats:
     """Return the share of squared errors that is explained."""
     centre = mean(y, weights)[:, None] if baseline is None else baseline
@@ -85,12 +82,12 @@ def explained(
         return 1 - mean((x - y) ** 2, weights) / mean((y - centre) ** 2, weights)
 
 
-def discrimination_slope(y: Outcomes, x: Floats, weights: Floats) -> Floats:
+def discrimination_slope(y: Array, x: Floats, weights: Floats) -> Floats:
     """Return the difference between the mean probabilities of the classes."""
     return mean(x, weights * (y == 1)) - mean(x, weights * (y != 1))
 
 
-def observed_expected(y: Outcomes, x: Floats, weights: Floats) -> Floats:
+def observed_expected(y: Array, x: Floats, weights: Floats) -> Floats:
     """Return the ratio of observed to expected events."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray((weights * y).sum(axis=1) / (weights * x).sum(axis=1))
@@ -107,7 +104,7 @@ class WeightedRecalibration:
 
     slope: bool
 
-    def __call__(self, y: Outcomes, x: Floats, weights: Floats) -> Floats:
+    def __call__(self, y: Array, x: Floats, weights: Floats) -> Floats:
         """Return the coefficient, by Newton steps of limited length."""
         from scipy.special import logit
 
@@ -117,7 +114,7 @@ class WeightedRecalibration:
         return self.coefficients(y, eta, weights)[int(self.slope)]
 
     def coefficients(
-        self, y: Outcomes, eta: Floats, weights: Floats
+        self, y: Array, eta: Floats, weights: Floats
     ) -> tuple[Floats, Floats]:
         """Return the intercepts and the slopes of linear predictors."""
         from scipy.special import expit, logit
@@ -131,7 +128,7 @@ class WeightedRecalibration:
 
 
 def regressed(
-    y: Outcomes,
+    y: Array,
     eta: Floats,
     weights: Floats,
     a: Floats,
@@ -147,7 +144,7 @@ def regressed(
     Parameters
     ----------
     y, eta, weights : numpy.ndarray
-        Outcomes, shape (n,), and linear predictors and weights, (m, n).
+        Array, shape (n,), and linear predictors and weights, (m, n).
     a, b : numpy.ndarray, shape (m, 1)
         Intercepts and slopes at the start.
     mean_of, variance : callable
@@ -182,7 +179,22 @@ def regressed(
     return a, b, turn
 
 
-def _in_bins(x: Floats, y: Outcomes, weights: Floats) -> tuple[Floats, Floats, Floats]:
+def by_record(eta: Floats, residual: Floats, curved: Floats, slope: bool) -> Floats:
+    """Return the derivatives of a slope, or an intercept, by the weight of each record.
+
+    Parameters
+    ----------
+    eta, residual, curved : numpy.ndarray, shape (n,)
+        What the slope multiplies, and the score and the information of each record.
+    slope : bool
+    """
+    if not slope:
+        return np.asarray(residual / curved.sum())
+    away = eta - (curved @ eta) / curved.sum()  # orthogonal to the intercept
+    return np.asarray(away * residual / ((curved * away) @ away))
+
+
+def _in_bins(x: Floats, y: Array, weights: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the mean prediction and outcome, and the weight, in each bin of x."""
     sets = max(len(x), len(weights))
     place = np.arange(sets)[:, None] * BINS + _bins(x)
@@ -226,7 +238,7 @@ class WeightedTable:
 
     def __call__(
         self,
-        y: Outcomes,
+        y: Array,
         x: Floats,
         weights: Floats,
         threshold: Floats | float | None = None,
@@ -248,7 +260,7 @@ class WeightedTable:
 # ---- the order of the predictions ----
 
 
-def auroc(y: Outcomes, x: Floats, weights: Floats) -> Floats:
+def auroc(y: Array, x: Floats, weights: Floats) -> Floats:
     """Return the area under the ROC curve: the weighted share of pairs ranked right."""
     high, low = _by_value(y == 1, x, weights)
     below = np.cumsum(low, axis=1) - low / 2
@@ -257,7 +269,7 @@ def auroc(y: Outcomes, x: Floats, weights: Floats) -> Floats:
         return np.asarray((high * below).sum(axis=1) / pairs)
 
 
-def average_precision(y: Outcomes, x: Floats, weights: Floats) -> Floats:
+def average_precision(y: Array, x: Floats, weights: Floats) -> Floats:
     """Return the average precision, which other areas under the curve vary like."""
     high, low = (np.flip(one, axis=1) for one in _by_value(y == 1, x, weights))
     found, false = np.cumsum(high, axis=1), np.cumsum(low, axis=1)
@@ -290,7 +302,7 @@ def _by_value(positive: Bools, x: Floats, weights: Floats) -> list[Floats]:
     return [np.asarray(one, dtype=float).reshape(sets, values) for one in sums]
 
 
-def auroc_hand_till(y: Outcomes, x: Floats, weights: Floats) -> Floats:
+def auroc_hand_till(y: Array, x: Floats, weights: Floats) -> Floats:
     """Return Hand and Till's mean area over every two classes."""
     areas = []
     for a, b in permutations(range(x.shape[2]), 2):
@@ -299,13 +311,13 @@ def auroc_hand_till(y: Outcomes, x: Floats, weights: Floats) -> Floats:
     return np.asarray(np.mean(areas, axis=0))
 
 
-def auroc_ovr(y: Outcomes, x: Floats, weights: Floats) -> Floats:
+def auroc_ovr(y: Array, x: Floats, weights: Floats) -> Floats:
     """Return the mean area of each class against the rest."""
     classes = range(x.shape[2])
     return np.asarray(np.mean([auroc(y == a, x[..., a], weights) for a in classes], 0))
 
 
-def concordance(y: Outcomes, x: Floats, weights: Floats) -> Floats:
+def concordance(y: Array, x: Floats, weights: Floats) -> Floats:
     """Return the share of pairs with different numbers that are ranked alike."""
     first, second = _pairs(len(y))
     higher = y[first] > y[second]

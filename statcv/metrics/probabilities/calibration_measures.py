@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level
 from statcv.errors import MetricError
 from statcv.metrics import inputs
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.probabilities import recalibration as logistic
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import ArrayLike, Bools, Floats, Numbers
 from statcv.tables import Printed
 
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from statcv.metrics import inputs
 from statcv.metrics.influence.weighted import Derivative
 from statcv.metrics.probabilities import smooth as smoothing
 from statcv.metrics.probabilities.recalibration import logit_of
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import ArrayLike, Bools, Floats, Numbers
 from statcv.numeric.logistic import expit
 
 _LEAST = 10  # records; a loess of fewer interpolates the outcomes

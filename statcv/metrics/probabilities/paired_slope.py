@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from statcv.metrics.inputs import same_length, vector
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import ArrayLike, Floats
 
 _SAME = 1e-12  # log-odds nearer than this, relative to the larger, are equal
 _EXACT = 1e-14  # accuracy of the slope by differences of at most 1

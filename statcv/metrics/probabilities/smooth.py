@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level, is_whole
 from statcv.errors import MetricError
@@ -14,7 +13,7 @@ from statcv.metrics import inputs
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.probabilities import recalibration
 from statcv.metrics.probabilities.recalibration import logit_of
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import ArrayLike, Bools, Floats, Numbers
 from statcv.numeric.logistic import expit
 from statcv.tables import Printed
 from statcv.words import plural

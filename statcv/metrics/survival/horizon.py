@@ -13,16 +13,14 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError
-from statcv.metrics.discrimination.by_value import RankedRecords
-from statcv.metrics.influence import weighted
-from statcv.metrics.influence.weighted import DIGITS, Derivative, Placements
+from statcv.metrics.influence import placements, weighted
+from statcv.metrics.influence.weighted import DIGITS, Derivative
 from statcv.metrics.inputs import real_array, same_length, vector, wrong_shape
 from statcv.metrics.metric import Metric
 from statcv.numeric import survival
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import ArrayLike, Bools, Floats, Numbers
 from statcv.numeric.logistic import expit
 
 Cut = Floats | float
@@ -76,8 +74,10 @@ class AtHorizon:
         known = Known(y, self.horizon, np.ones((1, len(y))), **named)
         value = float(self.measure.value(known, x[None], threshold)[0])
         weight = known.derivative(*self.measure.gradient(known, x, value, threshold))
-        placed = _placed(known, x) if isinstance(self.measure, AreaAtHorizon) else None
-        return Derivative(weight, placed, value)
+        if not isinstance(self.measure, AreaAtHorizon):
+            return Derivative(weight, None, value)
+        # they mean nothing for records of unknown status
+        return Derivative(weight, placements(known.case, x, known.own[0]), value)
 
 
 # ---- discrimination ----
@@ -90,29 +90,14 @@ class AreaAtHorizon:
     def value(self, known: Known, x: Floats, cut: Cut) -> Floats:
         """Return the weighted share of pairs in which the case has the higher risk."""
         if len(known.own) == len(x) == 1:
-            return np.array([_placed(known, x[0]).area])
+            return np.array([placements(known.case, x[0], known.own[0]).area])
         return weighted.auroc(known.case, x, known.own)
 
     def gradient(self, known: Known, x: Floats, value: float, cut: Cut) -> Gradient:
         """Return placements minus the area, over the weight of the record's class."""
         own = known.own[0]
         size = np.where(known.case, own @ known.case, own @ known.control)
-        return (_placed(known, x).share - value) / size, 0.0
-
-
-def _placed(known: Known, x: Floats) -> Placements:
-    """Return placements among the weighted records of the other class.
-
-    They mean nothing for records whose status is not known.
-    """
-    ranked, own = RankedRecords.of(x), known.own[0]
-    ones, zeros = (ranked.sums(own * some) for some in (known.case, known.control))
-    high, low = ones.sum(), zeros.sum()
-    below, above = np.cumsum(zeros) - zeros / 2, high - np.cumsum(ones) + ones / 2
-    of_cases, of_controls = ranked.of_records(below), ranked.of_records(above)
-    share = np.where(known.case, of_cases / low, of_controls / high)
-    area = min(float(ones @ below / (high * low)), 1.0)  # rounding may exceed it
-    return Placements(share, area, float(ones @ zeros / (high * low)))
+        return (placements(known.case, x, own).share - value) / size, 0.0
 
 
 # ---- means over records, and their ratios ----
@@ -228,10 +213,7 @@ class RecalibrationAtHorizon:
         eta = _logit(x)
         fitted = expit(a + b * eta)
         curved = known.own[0] * fitted * (1 - fitted)
-        if self.slope:
-            away = eta - curved @ eta / curved.sum()
-            return away * (known.case - fitted) / (curved @ away**2), 0.0
-        return (known.case - fitted) / curved.sum(), 0.0
+        return weighted.by_record(eta, known.case - fitted, curved, self.slope), 0.0
 
     def _fit(self, known: Known, x: Floats) -> tuple[Floats, Floats]:
         fit = weighted.WeightedRecalibration(self.slope)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from statcv.arguments import described, is_list, is_number
 from statcv.errors import MetricError
@@ -18,7 +17,7 @@ from statcv.metrics.metric import Metric
 from statcv.metrics.registry import METRICS
 from statcv.metrics.survival import horizon as measures
 from statcv.metrics.survival.smooth import QUANTILES, Distance
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import ArrayLike, Floats, Numbers
 from statcv.numeric.survival import RiskSets
 
 _AT_HORIZON: dict[str, measures.Measure] = {

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,20 +13,20 @@ from statcv.arguments import is_number, one_of
 from statcv.errors import ModelError
 from statcv.models import base
 from statcv.models.base import Capabilities, PlainFit, TrainingSet
+from statcv.models.batched.blocks import Block
 from statcv.models.batched.partial_likelihood import partial_likelihood
-from statcv.models.batched.separate import fit_alone
+from statcv.models.batched.problem import Problem
+from statcv.models.batched.separate import Penalised
+from statcv.models.cox import Cox, ProportionalHazards, baseline_beside
+from statcv.models.families import family_of
+from statcv.models.firth import intercept_shifts
 from statcv.models.likelihood import Bernoulli, Gaussian, Likelihood
+from statcv.models.linear import Linear
 from statcv.models.linear_fits import LinearFits
-from statcv.models.one_predictor import (
-    fit_with,
-    fitted_values,
-    has_one_class,
-    intercept_beside,
-    loss_of,
-    mean_of,
-)
+from statcv.models.logit import Logit
 from statcv.models.spread import variances
 from statcv.numeric.arrays import Bools, Floats
+from statcv.numeric.logistic import expit
 from statcv.numeric.newton import minimise
 from statcv.words import listed
 
@@ -359,26 +359,21 @@ class Updates:
     def _towards(self, ridge: Floats) -> tuple[Floats, float]:
         """Return penalised differences from the old coefficients, and their df."""
         some, training, linear = self.varying, self.training, self.linear
-        X, ridge = training.X[:, some], ridge[some]
-        made = np.zeros(len(self.old))
+        X, ridge, w = training.X[:, some], ridge[some], training.each_weight
+        problem: Any
         if training.kind == "survival":
             about, offset = X - X.mean(axis=0), linear - linear.mean()
             ridge = np.maximum(ridge, TINY)
-            given = training.y, True, self.training.each_weight, ridge
+            given = training.y, True, w, ridge
             problem = partial_likelihood(about, *given, offset=offset)
-            change = minimise(problem).beta
-            hessian = problem.hessian(problem.linear(change))[0]
-            made[some] = change[0]
         else:
-            own = replace(
-                training, X=X, offset=linear, weights=self.training.each_weight
-            )
+            own = replace(training, X=X, offset=linear)
             if training.kind == "continuous":
-                own = replace(own, y=training.y - linear, offset=None)
-            made[some] = fit_alone(own, ridge).beta
-            mean = mean_of(training.kind, linear + training.X @ made)
-            each = mean * (1 - mean) if training.kind == "binary" else 1.0
-            hessian = (X.T * (self.training.each_weight * each)) @ X + np.diag(ridge)
+                own = replace(own, y=training.y - linear)
+            family, block = family_of(own, ridge), Block.of_counts(w[None])
+            problem = Penalised(Problem(X, None, family, block, None, ridge))
+        change, made = minimise(problem).beta, np.zeros(len(self.old))
+        made[some], hessian = change[0], problem.hessian(problem.linear(change))[0]
         # the trace of the inverse penalised information times that without the ridge
         information = hessian - np.diag(ridge)
         df = np.trace(np.linalg.lstsq(hessian, information, rcond=None)[0])
@@ -398,6 +393,95 @@ class RefitTest(NamedTuple):
     statistic: float
     df: int
     p_value: float
+
+
+# ---- fits of one linear predictor: of two classes, numbers, or times ----
+
+
+REGRESSIONS: Mapping[str, Any] = {
+    "binary": Logit(),
+    "continuous": Linear(),
+    "survival": Cox(),
+}
+
+
+def intercept_beside(kind: str, y: Floats, eta: Floats, weights: Floats) -> float:
+    """Return the intercept of the maximum likelihood, with the rest as an offset.
+
+    It is 0 for times to an event, whose baseline hazard takes its part.
+    """
+    if kind == "survival":
+        return 0.0
+    if kind == "continuous":
+        return float(np.average(y - eta, weights=weights))
+    return float(intercept_shifts(eta[None], y, weights[None])[0])
+
+
+def has_one_class(training: TrainingSet) -> bool:
+    """Return whether all records that count are of one class, or censored."""
+    used = base.positive_weights(training)[0]
+    if training.kind == "survival":
+        return not (training.y[used] > 0).any()
+    return training.kind == "binary" and len(np.unique(training.y[used])) < 2
+
+
+def fitted_values(training: TrainingSet) -> tuple[Floats, bool]:
+    """Return the coefficients by maximum likelihood, and whether they are infinite.
+
+    The intercept of times to an event is 0.
+    """
+    fit = REGRESSIONS[training.kind].fit(training)
+    assert fit.coefficients is not None
+    found = [fit.coefficients.get(name, 0.0) for name in training.names]
+    return np.array(found), bool(fit.separated)
+
+
+def fit_with(
+    training: TrainingSet,
+    beta: Floats,
+    separated: bool,
+    chosen: dict[str, Any] | None,
+    baseline: Sequence[float] | None = None,
+) -> PlainFit:
+    """Return the fit that has given coefficients.
+
+    Of times to an event, ``baseline`` are the probabilities of no event by each horizon
+    at a linear predictor of 0; they are estimated unless given.
+    """
+    named = dict(zip(training.names, beta.tolist(), strict=True))
+    mean: Callable[[Floats], Floats] = partial(mean_of, training.kind)
+    if training.kind == "survival":
+        centre, given = 0.0, np.array(baseline if baseline is not None else [])
+        if baseline is None:
+            eta = training.X @ beta
+            centre, at = float(eta.mean()), training.horizons
+            given = baseline_beside(
+                eta - centre, training.y, at, True, training.weights
+            )
+        with np.errstate(divide="ignore"):
+            mean = ProportionalHazards(np.log(-np.log(given)) - centre)
+    predict = partial(base.means_at, mean, beta)
+    return PlainFit(predict, named, separated=separated, chosen=chosen)
+
+
+def mean_of(kind: str, eta: Floats) -> Floats:
+    """Return the means of linear predictors."""
+    return expit(eta) if kind == "binary" else eta
+
+
+def loss_of(training: TrainingSet, eta: Floats, weights: Floats) -> float:
+    """Return minus the log-likelihood; half the sum of squares of numbers.
+
+    It is Cox's partial likelihood of times to an event, with Efron's ties.
+    """
+    y = training.y
+    if training.kind == "survival":
+        problem = partial_likelihood(eta[:, None], y, True, weights)
+        one = np.ones((1, 1))
+        return float(problem.loss(problem.linear(one), one)[0])
+    if training.kind == "continuous":
+        return float(weights @ (y - eta) ** 2) / 2
+    return float(weights @ (np.logaddexp(0.0, eta) - y * eta))
 
 
 # ---- several models ----

@@ -15,11 +15,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import ColumnError, DataError, suggestion
 from statcv.formula import Design
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.models.batched.blocks import Block
+from statcv.models.batched.problem import Problem
+from statcv.models.batched.separate import Penalised
+from statcv.models.families import Classes
+from statcv.numeric.arrays import Array, Bools, Floats, Numbers
+from statcv.numeric.newton import minimise
 
 # ---- imputation models of one column ----
 
@@ -27,9 +31,7 @@ from statcv.numeric.arrays import Bools, Floats, Numbers
 DONORS = 5  # records among which predictive mean matching draws
 RIDGE = 1e-5  # share that is added to the diagonal of sums of squares
 PRIOR = 0.1  # precision of the coefficients of classes, of standardised columns
-FARTHEST = 5.0  # change of a linear predictor in one of Newton's steps
-STEPS = 30  # Newton's steps at most
-CLOSE = 1e-6  # last step's change of a coefficient
+CLOSE = 1e-12  # gain in log-likelihood of the last step
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,33 +175,13 @@ def class_equation(
     second = (weights[:, :, None] * X**2).sum(axis=1)
     prior = PRIOR * second / weights.sum(axis=1)[:, None]
     prior[:, 0] = 1e-6  # the constant
-    prior = np.tile(
-        np.where(prior > 0, prior, 1.0), k
-    )  # every class but the first has its own
-    beta = np.zeros((batch, k * p))
-    for _ in range(STEPS):
-        eta = X @ beta.reshape(batch, k, p).swapaxes(1, 2)
-        # the largest linear predictor is taken off, so that no exponential overflows
-        top = np.maximum(eta.max(axis=-1, keepdims=True), 0.0)
-        share = np.exp(eta - top)
-        share /= share.sum(axis=-1, keepdims=True) + np.exp(-top)
-        left = weights[..., None] * (own[..., 1:] - share)
-        gradient = (left.swapaxes(1, 2) @ X).reshape(batch, -1) - prior * beta
-        hessian = np.empty((batch, k, p, k, p))
-        for a in range(k):
-            for c in range(a, k):
-                w = weights * share[..., a] * ((a == c) - share[..., c])
-                made = (X * w[..., None]).swapaxes(1, 2) @ X
-                hessian[:, a, :, c] = hessian[:, c, :, a] = made
-        flat = hessian.reshape(batch, k * p, k * p)
-        np.einsum("bii->bi", flat)[:] += prior
-        step = np.linalg.solve(flat, gradient[..., None])[..., 0]
-        # steps that move a linear predictor far are shortened: the parabola misleads
-        change = np.abs(X @ step.reshape(batch, k, p).swapaxes(1, 2)).max(axis=(1, 2))
-        beta += step * np.minimum(1.0, FARTHEST / np.maximum(change, 1e-12))[:, None]
-        if np.abs(step).max() < CLOSE:
-            break
-    drawn = (beta + _correlated(flat, z)).reshape(batch, k, p).swapaxes(1, 2)
+    prior = np.tile(np.where(prior > 0, prior, 1.0), k)  # each class but the first
+    family = Classes(codes.astype(np.intp), np.eye(levels)[:, 1:])
+    block = Block.of_counts(weights)
+    problem = Penalised(Problem(X, None, family, block, None, prior[:, None]))
+    beta = minimise(problem, CLOSE).beta
+    precision = problem.hessian(problem.linear(beta))
+    drawn = (beta + _correlated(precision, z)).reshape(batch, k, p).swapaxes(1, 2)
     return ChainEquation(_spread(drawn, use), present=present)
 
 
@@ -220,13 +202,13 @@ class Variables:
     """
 
     columns: Mapping[str, pd.Series[Any]]
-    labels: tuple[NDArray[Any] | None, ...]
+    labels: tuple[Array | None, ...]
     absent: Bools
 
     @classmethod
     def of(cls, design: Design) -> Variables:
         """Take the columns of a design."""
-        columns, labels = design.terms.columns, list[NDArray[Any] | None]()
+        columns, labels = design.terms.columns, list[Array | None]()
         absent = np.zeros((design.n, len(columns)), dtype=bool)
         for j, (name, column) in enumerate(columns.items()):
             absent[:, j] = design.absent.get(name, False)

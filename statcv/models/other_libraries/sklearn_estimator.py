@@ -7,7 +7,6 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.errors import ModelError, PrecisionWarning, warn
 from statcv.metrics.classification.classwise import without_noise
@@ -17,7 +16,7 @@ from statcv.models.cox import ProportionalHazards
 from statcv.models.linear_fits import LinearFits
 from statcv.models.other_libraries import sklearn_traits as traits
 from statcv.models.other_libraries.thread_warnings import passed_on
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import Array, Floats
 from statcv.numeric.survival import events_of, times_of
 from statcv.tables import Printed
 from statcv.words import plural
@@ -303,7 +302,7 @@ def log_hazards(estimator: Any, X: Floats) -> Floats:
     return predicted_times(estimator, X, (), output_margin=True)[:, 0]
 
 
-def event_times(y: Floats) -> NDArray[Any]:
+def event_times(y: Floats) -> Array:
     """Return signed times as an array of (event, time)."""
     made = np.empty(len(y), dtype=EVENT_TIME)
     made["event"], made["time"] = events_of(y), times_of(y)

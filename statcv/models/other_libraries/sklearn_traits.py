@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.errors import ModelError
 from statcv.models.base import TrainingSet
@@ -21,7 +20,7 @@ from statcv.models.likelihood import Bernoulli, Gaussian, Likelihood
 from statcv.models.linear_fits import LinearFits
 from statcv.models.other_libraries.boosting import has_plain_trees, without_functions
 from statcv.models.other_libraries.thread_warnings import collected, show
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import Array, Floats
 
 # classes of scikit-learn from which estimators that predict by neighbours derive
 NEAR = {"KNeighborsMixin", "RadiusNeighborsMixin"}
@@ -57,7 +56,7 @@ def text_of(estimator: Any) -> str:
     return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(repr(estimator).split()))
 
 
-def converges(fit: Any, X: Floats, y: NDArray[Any]) -> bool:
+def converges(fit: Any, X: Floats, y: Array) -> bool:
     """Fit, and return whether it converged; pass all other warnings on."""
     from sklearn.exceptions import ConvergenceWarning
 

@@ -17,12 +17,11 @@ from statcv.models.batched.blocks import CELLS
 from statcv.models.families import TwoClasses
 from statcv.models.selection.terms import droppable, members
 from statcv.models.selection.training import Sets
-from statcv.numeric.arrays import Bools, Floats, Numbers
-from statcv.numeric.inverses import solve_well
+from statcv.numeric.arrays import Floats, Numbers
 from statcv.numeric.logistic import expit
 from statcv.numeric.newton import minimise
 
-STEPS = 12  # largest number of Newton's steps from a fit to one term more or less
+EXACT = 1e-300  # gain of a step where all gains but those of rounding count
 SETTLED = 1e-7  # gain in log-likelihood of a step after which there is none to speak of
 TIED = 1e-6  # difference of criteria that rounding makes
 
@@ -123,21 +122,13 @@ def _solutions(
         Minus their log-likelihoods, up to a negligible gain.
     problem : Objective
     """
-    near = [i for i, (fold, _) in enumerate(pairs) if fold not in sets.lacking]
-    left = [i for i, (fold, _) in enumerate(pairs) if fold in sets.lacking]
-    for some, place, problem in _batches(sets, [pairs[i] for i in near]):
-        some = np.array(near)[some]
-        beta = start[np.array([[pairs[i][0]] for i in some]), place]
-        loss, done = _newton(problem, beta, sets.is_gaussian)
-        left += some[~done].tolist()
-        if done.any():
-            yield some[done], place[done], beta[done], loss[done], problem.part(done)
-    # steps from 0 end under separation too, where the likelihood gains nothing more
-    enough = 0.0 if sets.is_gaussian else SETTLED
-    for some, place, problem in _batches(sets, [pairs[i] for i in left]):
-        beta = minimise(problem, enough).beta
-        loss = problem.loss(problem.linear(beta), beta)
-        yield np.array(left)[some], place, beta, loss, problem
+    # steps end under separation too, where the likelihood gains nothing more; for least
+    # squares the first one is exact
+    enough = EXACT if sets.is_gaussian else SETTLED
+    for some, place, problem in _batches(sets, pairs):
+        folds = np.array([[pairs[i][0]] for i in some])
+        beta = minimise(problem, enough, start[folds, place]).beta
+        yield some, place, beta, problem.loss(problem.linear(beta), beta), problem
 
 
 def _batches(sets: Sets, pairs: Pairs) -> Iterator[tuple[Numbers, Numbers, Any]]:
@@ -153,28 +144,6 @@ def _batches(sets: Sets, pairs: Pairs) -> Iterator[tuple[Numbers, Numbers, Any]]
         for own, problem in sets.objectives(rows, folds, idle):
             # coefficients start without the cut points of classes that are lacking
             yield some[own], place[own, -problem.size[1] :], problem
-
-
-def _newton(problem: Any, beta: Floats, gaussian: bool) -> tuple[Floats, Bools]:
-    """Move coefficients in place; return the losses, and which fits have settled."""
-    live, part, done = np.arange(len(beta)), problem, np.zeros(len(beta), dtype=bool)
-    with np.errstate(over="ignore", invalid="ignore"):
-        for _ in range(STEPS):
-            here = beta[live]
-            eta = part.linear(here)
-            gradient = part.gradient(eta, here)
-            move, well = solve_well(part.hessian(eta), gradient)
-            beta[live] = here + move
-            # Newton's steps square the error, and that for least squares is exact
-            scale = part.loss(eta, here) if gaussian else 1.0
-            near = well & ((move * gradient).sum(axis=1) < SETTLED * scale)
-            done[live[near]] = True
-            going = well & ~near
-            if not going.any():
-                break
-            if not going.all():
-                live, part = live[going], part.part(going)
-        return problem.loss(problem.linear(beta), beta), done
 
 
 # ---- bounds of the criterion without a term, which tell what need not be fitted ----

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.errors import ModelError
 from statcv.formula import Learnt
@@ -28,7 +27,7 @@ from statcv.models.likelihood import CumulativeLogit, Gaussian, LogLinear
 from statcv.models.linear import Linear
 from statcv.models.logit import mean_of
 from statcv.models.selection.terms import addable, droppable, members
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, Bools, Floats, Numbers
 from statcv.numeric.newton import minimise
 
 if TYPE_CHECKING:
@@ -200,9 +199,7 @@ class Sets:
         every, columns = np.arange(len(self)), np.arange(self.records.X.shape[1])
         rows, _, idle = self.side_by_side(every, [columns] * len(self))
         ((_, problem),) = self.objectives(rows, every, idle)
-        family = problem.at(problem.linear(beta)).problem.family
-        with np.errstate(divide="ignore"):
-            return np.asarray(1 / family.dispersion[:, 0, 0])
+        return np.asarray(problem.theta(beta))
 
     def deviance(self, loss: Floats, folds: Numbers) -> Floats:
         """Return minus twice the log-likelihood, as R's ``extractAIC`` has it."""
@@ -233,7 +230,7 @@ class Sets:
             counts = counts * (self.outcome(every) > 0)
         return np.asarray(counts.sum(axis=1))
 
-    def outcome(self, some: Numbers) -> NDArray[Any]:
+    def outcome(self, some: Numbers) -> Array:
         """Return the outcome, shape (n,), or that of each of some folds."""
         y, outcome = self.records.y, self.folds.outcome
         return y if outcome is None else np.asarray(y[outcome[some]])

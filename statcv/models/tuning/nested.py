@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,7 @@ from statcv.models import TrainingSet
 from statcv.models.batched.folds import Folds
 from statcv.models.tuning.inner import InnerScheme
 from statcv.models.weights import with_given_weights
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, Bools, Floats, Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +48,7 @@ class Nested:
     row: Numbers
     place: Numbers
     held: Bools
-    y: NDArray[Any]
+    y: Array
 
     @property
     def sets(self) -> int:

@@ -10,7 +10,6 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import FitError, StatcvError, TuningWarning, warn
 from statcv.metrics import Metric
@@ -30,7 +29,7 @@ from statcv.models.tuning.grid import (
 from statcv.models.tuning.inner import InnerScheme
 from statcv.models.tuning.nested import Nested, nest
 from statcv.models.tuning.scoring import Scorer, choose, way_of
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import Array, Floats, Numbers
 from statcv.tables import Printed, Said
 
 # ---- the tuned model ----
@@ -189,7 +188,7 @@ class Tuned:
             parts.append((fits, fitted))
         return parts[0][1] if len(parts) == 1 else _joined(parts)
 
-    def _columns(self, best: Numbers, score: Floats) -> dict[str, NDArray[Any]]:
+    def _columns(self, best: Numbers, score: Floats) -> dict[str, Array]:
         tried = [plain(candidate.values) for candidate in self.candidates]
         values = [tried[one] for one in best.tolist()]
         return {
@@ -300,7 +299,7 @@ def _joined(parts: list[tuple[Numbers, FittedFolds]]) -> FittedFolds:
     )
 
 
-def _column(values: list[Any]) -> NDArray[Any]:
+def _column(values: list[Any]) -> Array:
     """Return values as a column, of numbers if they are numbers."""
     if {type(value) for value in values} <= {int, float}:
         return np.array(values)
