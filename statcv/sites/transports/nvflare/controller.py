@@ -14,8 +14,8 @@ from nvflare.apis.fl_context import FLContext
 from nvflare.apis.impl.controller import Controller
 from nvflare.apis.shareable import Shareable, make_reply
 
-from statcv.engine import write_whole
 from statcv.errors import SiteError, StatcvError
+from statcv.files import write_whole
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
