@@ -14,7 +14,7 @@ from statcv.folds.audit import trained_on_equal
 from statcv.folds.plan import FoldPlan
 from statcv.folds.rebalance.balance import balance, rebalancing
 from statcv.folds.response import Response
-from statcv.folds.schemes.build import FoldArguments, build_plan
+from statcv.folds.schemes.build import FoldArguments, PlanRequest
 from statcv.folds.schemes.table import SCHEMES
 from statcv.folds.strata.clusters import Strata
 from statcv.folds.strata.stratifier import ByValue, Stratifier, resolve_stratifier
@@ -73,8 +73,8 @@ def resolve_plan(
                 "scikit-learn splitter, and the data's columns of fold numbers."
                 + suggestion(scheme, [*SCHEMES, *columns])
             )
-        made_by, n = SCHEMES[scheme], len(frame)
-        return build_plan(made_by, response, n, given, stratifier, frame, seed)
+        request = SCHEMES[scheme], response, len(frame), given, stratifier, frame, seed
+        return PlanRequest(*request).plan()
     for name in ("k", "p", "pairs", "repeats"):
         value = getattr(given, name)
         if value is not None:

@@ -8,3 +8,4 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 Bools = NDArray[np.bool_]
+Outcomes = NDArray[np.generic]  # numbers, codes of classes or signed times

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, SchemeError
@@ -25,9 +26,7 @@ MOST_ROUNDS = 5000  # most rounds of exchanges after one allocation of pairs
 MOST_DEALS = 10  # most allocations of pairs before an error is raised
 
 
-def sample_of_classes(
-    members: list[Numbers], budget: int, rng: np.random.Generator
-) -> Numbers:
+def sample_of_classes(members: list[Numbers], budget: int, rng: Generator) -> Numbers:
     """Draw pairs of records of different classes, as many of every two classes.
 
     Within two classes, and over all pairs of a class, counts of a record's pairs
@@ -64,7 +63,7 @@ def sample_of_classes(
     return np.concatenate(parts)
 
 
-def sample_of_numbers(sort: Numbers, budget: int, rng: np.random.Generator) -> Numbers:
+def sample_of_numbers(sort: Numbers, budget: int, rng: Generator) -> Numbers:
     """Draw pairs of records of different sorts, evenly over the records.
 
     If all sorts are different, the numbers of pairs of two records differ by at most
@@ -134,7 +133,7 @@ def least_budget(sizes: NDArray[np.integer]) -> int:
 # ---- pairs in which each record comes a given number of times ----
 
 
-def _drawn(sort: Numbers, times: Ints, rng: np.random.Generator) -> Numbers:
+def _drawn(sort: Numbers, times: Ints, rng: Generator) -> Numbers:
     """Draw pairs of different sorts with given numbers of pairs per record.
 
     For more than half of all pairs, those omitted are drawn instead.
@@ -159,7 +158,7 @@ def all_pairs(sort: Numbers) -> Numbers:
     return np.column_stack([order[first], order[within + np.repeat(end, later)]])
 
 
-def _joined(sort: Numbers, times: Ints, rng: np.random.Generator) -> Numbers:
+def _joined(sort: Numbers, times: Ints, rng: Generator) -> Numbers:
     if not times.any():
         return np.empty((0, 2), dtype=np.intp)
     for _ in range(MOST_DEALS):
@@ -172,9 +171,7 @@ def _joined(sort: Numbers, times: Ints, rng: np.random.Generator) -> Numbers:
     )
 
 
-def _dealt(
-    sort: Numbers, times: Ints, rng: np.random.Generator
-) -> tuple[Numbers, Numbers]:
+def _dealt(sort: Numbers, times: Ints, rng: Generator) -> tuple[Numbers, Numbers]:
     """Allocate the places of records to pairs, none of them of equal sorts.
 
     Places are in the order of sorts, and are paired with those half of all places
@@ -190,9 +187,7 @@ def _dealt(
     return order[places[:half]], order[second]
 
 
-def _exchange(
-    first: Numbers, second: Numbers, sort: Numbers, rng: np.random.Generator
-) -> bool:
+def _exchange(first: Numbers, second: Numbers, sort: Numbers, rng: Generator) -> bool:
     """Let pairs change partners, in place, until they are random.
 
     Return whether no pair occurs twice in the end.
@@ -226,9 +221,7 @@ def _keys(first: Numbers, second: Numbers, n: int) -> Ints:
 MOST_PAIRS = 50_000_000
 
 
-def unlike_pairs(
-    records: Records, budget: int | None, rng: np.random.Generator
-) -> Holding:
+def unlike_pairs(records: Records, budget: int | None, rng: Generator) -> Holding:
     """Hold out every pair of records of different classes (Airola et al. 2011).
 
     If there are more than ``budget``, hold out a balanced sample of them. For a
@@ -246,7 +239,7 @@ def unlike_pairs(
     return _pairs(sample_of_classes(members, budget, rng), records)
 
 
-def pairs_of_records(records: Records, k: Any, rng: np.random.Generator) -> Holding:
+def pairs_of_records(records: Records, k: Any, rng: Generator) -> Holding:
     """Hold out every pair of records: a tournament (Montoya Perez et al. 2019)."""
     use = "scheme='leave_pair_out' with pairs= takes a balanced sample"
     _check_pairs(records.n * (records.n - 1) // 2, use)

@@ -12,14 +12,8 @@ from types import ModuleType
 from typing import Any, TypeGuard
 
 from statcv.errors import ColumnError, FormulaError, suggestion
-from statcv.formula.language import permitted
+from statcv.formula.language import limits, permitted
 from statcv.formula.language.functions import LEARNING_ARGUMENT
-from statcv.formula.language.limits import (
-    MAX_EXPRESSIONS,
-    MAX_TEXT,
-    check_cost,
-    check_count,
-)
 from statcv.formula.language.quoting import column_of, quoted
 from statcv.formula.language.scope import (
     ALIAS,
@@ -150,8 +144,10 @@ def _matching(call: ast.Call, columns: Collection[str], code: str) -> list[str]:
         )
     names: dict[str, None] = {}
     for pattern in patterns:
-        if len(pattern) > MAX_TEXT:
-            raise FormulaError(f"columns() has a pattern above {MAX_TEXT} characters.")
+        if len(pattern) > limits.MAX_TEXT:
+            raise FormulaError(
+                f"columns() has a pattern above {limits.MAX_TEXT} characters."
+            )
         matched = [name for name in columns if fnmatchcase(name, pattern)]
         if not matched:
             raise ColumnError(
@@ -205,7 +201,9 @@ def resolve(
             factors[code] = column_factor(code, column, "Q" in columns)
             continue
         expressions += 1
-        check_count(expressions, MAX_EXPRESSIONS, "terms that are not columns")
+        limits.check_count(
+            expressions, limits.MAX_EXPRESSIONS, "terms that are not columns"
+        )
         reader = _Reader(code, columns, scope)
         factors[code] = reader.factor()
         functions.update(reader.functions)
@@ -227,7 +225,7 @@ class _Reader(ast.NodeTransformer):
     def factor(self) -> Factor:
         """Return the factor of the expression."""
         tree = parsed_term(self.code)
-        self.renamed |= check_cost(tree, self.code)
+        self.renamed |= limits.check_cost(tree, self.code)
         self.top = tree.body
         if isinstance(tree.body, ast.Name):
             self._column(tree.body.id)  # a function by itself is not a term

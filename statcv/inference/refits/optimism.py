@@ -285,7 +285,8 @@ def optimism_corrected(
     with progress_bar(fits, progress, "fit") as bar:
         source = np.broadcast_to(np.int32(1), times.shape)
         numbers = np.arange(n_boot)
-        found = resampling.values(times, source, numbers, n_jobs, bar)
+        running: dict[str, Any] = {"n_jobs": n_jobs, "bar": bar}
+        found = resampling.values(times, source, numbers, **running)
         apparent = resampling.apparent()
         if interval == "two_stage":
             again, failed = _again(study, setup, n_jobs, bar)
