@@ -52,6 +52,8 @@ def exact_numbers() -> dict[str, Any]:
 
 # ---- a published file, kept or downloaded ----
 
+Folder = str | PathLike[str] | None
+
 TIMEOUT = 30.0
 """Seconds without a byte after which a download is given up."""
 
@@ -88,10 +90,7 @@ class Prepared:
 
 
 def obtain(
-    file: Prepared,
-    cache_dir: str | PathLike[str] | None,
-    mirror: str | None,
-    progress: bool,
+    file: Prepared, cache_dir: Folder, mirror: str | None, progress: bool
 ) -> pd.DataFrame:
     """Return the table of `file`, downloaded and converted if necessary."""
     cache = cache_folder(cache_dir)
@@ -116,7 +115,7 @@ def _pooch() -> Any:
         return import_module("pooch")
 
 
-def cache_folder(cache_dir: str | PathLike[str] | None) -> Path:
+def cache_folder(cache_dir: Folder) -> Path:
     """Return the cache folder: the argument, ``STATCV_CACHE``, or the default."""
     if cache_dir is None:
         return Path(os.environ.get("STATCV_CACHE") or _pooch().os_cache("statcv"))
@@ -370,7 +369,7 @@ PTB = _prepared("ptb", data=ptb_table, taxa=ptb_taxa)
 def fetch_cfs(
     part: str = "data",
     *,
-    cache_dir: str | PathLike[str] | None = None,
+    cache_dir: Folder = None,
     mirror: str | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
@@ -428,7 +427,7 @@ def fetch_cfs(
 def fetch_ptb(
     part: str = "data",
     *,
-    cache_dir: str | PathLike[str] | None = None,
+    cache_dir: Folder = None,
     mirror: str | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:

@@ -25,6 +25,7 @@ from statcv.words import plural
 
 __all__ = ["FoldArguments", "Holdout"]
 
+Names = Collection[str]  # names of columns
 EVEN = 1e-9  # shares of classes in training that differ by less are the same
 
 
@@ -35,7 +36,7 @@ def resolve_plan(
     given: FoldArguments,
     stratifier: Stratifier | None,
     seed: int,
-    columns: Collection[str] = (),
+    columns: Names = (),
 ) -> FoldPlan:
     """Return the plan that a name or an object stands for.
 
@@ -238,11 +239,7 @@ class Holdout:
             self.stratifier.warn(self.table.iloc[kept], named)
 
     def plan(
-        self,
-        kept: Numbers,
-        outcome: Outcome | None,
-        outcome_columns: Collection[str],
-        seed: int,
+        self, kept: Numbers, outcome: Outcome | None, outcome_columns: Names, seed: int
     ) -> FoldPlan:
         """Make the plan of the kept rows."""
         found = self.stratifier

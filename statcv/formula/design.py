@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from statcv import errors
 from statcv.arguments import one_of
 from statcv.formula.frame import (
+    Series,
     as_frame,
     as_learnt,
     is_missing,
@@ -32,7 +33,6 @@ from statcv.tables import Printed
 from statcv.words import joined, listed
 
 NA_ACTIONS = ("drop", "raise", "pass")
-Series = Mapping[str, "pd.Series[Any]"]
 MANY_LEVELS = 100  # text with more levels than this is unlikely to be a factor
 
 

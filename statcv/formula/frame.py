@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from datetime import date
 from typing import Any, TypeGuard
 
@@ -11,6 +11,8 @@ import pandas as pd
 
 from statcv import errors
 from statcv.numeric.arrays import Bools
+
+Series = Mapping[str, "pd.Series[Any]"]  # columns by name
 
 
 def as_frame(data: object) -> pd.DataFrame:

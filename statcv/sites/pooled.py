@@ -59,6 +59,9 @@ class SiteSums(Printed):
     cells: Mapping[tuple[int, int], Cells]
 
 
+Variance = Callable[["PooledSums", str], float]  # of a metric with fits as given
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class PooledSums(Printed):
     """The sums of some sites, as if these were all.
@@ -80,16 +83,13 @@ class PooledSums(Printed):
 
     held: Mapping[str, SiteSums]
     edges: Floats
-    variance: Callable[[PooledSums, str], float]
+    variance: Variance
     sites: tuple[str, ...]
     masses: tuple[Floats, ...] = ()
 
     @classmethod
     def of(
-        cls,
-        held: Mapping[str, SiteSums],
-        edges: Floats,
-        variance: Callable[[PooledSums, str], float],
+        cls, held: Mapping[str, SiteSums], edges: Floats, variance: Variance
     ) -> PooledSums:
         """Pool all sites."""
         every = cls(held, edges, variance, tuple(held))

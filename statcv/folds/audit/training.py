@@ -23,6 +23,7 @@ from statcv.numeric.arrays import Bools, Floats
 from statcv.words import listed
 
 Counts = NDArray[np.int64]
+OfScores = Callable[[Floats, Floats, Floats], float]  # with positives and negatives
 EQUAL = 1e-9  # relative difference of class totals that are weighted to be equal
 LOSES = 0.1  # share of the records that balance may cost without being reported
 SHOWN = 6  # most classes whose totals are named
@@ -303,12 +304,7 @@ def mean_model_auroc(
     return _over(plan, plan.tests.sums(y), plan.fits.mean_by_split(means), _auroc)
 
 
-def _over(
-    plan: FoldPlan,
-    positive: Floats,
-    score: Floats,
-    metric: Callable[[Floats, Floats, Floats], float],
-) -> float:
+def _over(plan: FoldPlan, positive: Floats, score: Floats, metric: OfScores) -> float:
     """Return a metric of one score per split, for the repeats that define it.
 
     The metric is a function of the scores, and of the numbers of positive and negative

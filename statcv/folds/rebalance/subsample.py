@@ -26,6 +26,7 @@ from statcv.words import plural
 
 Codes = NDArray[np.integer]
 Table = NDArray[np.int64]
+Pairs = tuple[Numbers, Numbers]  # splits, and what each of them drops
 
 MOST = 1_000_000_000  # record numbers that lists may hold in all
 
@@ -342,11 +343,8 @@ def bags(sets: UnequalSets, rng: Generator, n_bags: int = 10) -> tuple[Ragged, R
 # ---- whole strata dropped, as far as the class totals allow ----
 
 
-Ints = NDArray[np.int64]
-
-
 def drop_whole_strata(
-    need: Ints, codes: Codes, strata: Codes, absent: Ints, rng: Generator
+    need: Table, codes: Codes, strata: Codes, absent: Table, rng: Generator
 ) -> Ragged:
     """Choose strata to drop whole, in random order, as far as each still fits.
 
@@ -391,9 +389,7 @@ def drop_whole_strata(
     return Ragged.split(whole.values, sizes)
 
 
-def _one_by_one(
-    need: Ints, table: Ints, barred: Ints, rng: Generator
-) -> tuple[Numbers, Numbers]:
+def _one_by_one(need: Table, table: Table, barred: Table, rng: Generator) -> Pairs:
     """Choose strata for one split after the other, those dropped least so far first."""
     number = len(table)
     times = np.where(table.any(axis=1), 0.0, np.inf)
@@ -416,9 +412,7 @@ def _one_by_one(
     return np.concatenate(splits), np.concatenate(chosen)
 
 
-def _kind_by_kind(
-    need: Ints, table: Ints, barred: Ints, rng: Generator
-) -> tuple[Numbers, Numbers]:
+def _kind_by_kind(need: Table, table: Table, barred: Table, rng: Generator) -> Pairs:
     """Choose how many strata of each composition to drop, and then which."""
     number = len(table)
     rows, kind_of = kinds_of_rows(table)
@@ -436,9 +430,7 @@ def _kind_by_kind(
     return splits, chosen
 
 
-def _ask_for_kinds(
-    need: Ints, rows: Ints, many: Ints, rng: Generator
-) -> tuple[Numbers, Numbers]:
+def _ask_for_kinds(need: Table, rows: Table, many: Table, rng: Generator) -> Pairs:
     """Return pairs (split, kind): each split's strata one by one while one fits."""
     left = need.copy()
     asking, asked = [np.empty(0, np.intp)], [np.empty(0, np.intp)]

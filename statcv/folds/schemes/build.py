@@ -15,8 +15,7 @@ from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.balance import balance, draws_at_random, rebalancing
 from statcv.folds.response import Response
-from statcv.folds.schemes.holdout import Holding, Records
-from statcv.folds.schemes.pairs import check_sample, count_unlike
+from statcv.folds.schemes.holdout import Holding, Records, check_sample, count_unlike
 from statcv.folds.schemes.table import CLASSES, Scheme, get_scheme
 from statcv.folds.strata.clusters import Strata
 from statcv.folds.strata.stratifier import Cut, Stratifier, resolve_stratifier

@@ -32,11 +32,11 @@ REMEDY = (
 )
 
 
+Evaluate = Callable[[pd.DataFrame], Any]  # the values of an expression
+
+
 def check_rowwise(
-    evaluate: Callable[[pd.DataFrame], Any],
-    frame: pd.DataFrame,
-    columns: Sequence[str],
-    what: str,
+    evaluate: Evaluate, frame: pd.DataFrame, columns: Sequence[str], what: str
 ) -> None:
     """Check that an expression gives a subset of rows the same values as all rows.
 

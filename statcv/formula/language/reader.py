@@ -6,7 +6,7 @@ import ast
 import builtins
 import keyword
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
 from types import ModuleType
 from typing import Any, TypeGuard
@@ -19,6 +19,7 @@ from statcv.formula.language.scope import (
     ALIAS,
     LEARNING,
     Factor,
+    Scope,
     column_factor,
     of_r,
     transforms,
@@ -171,7 +172,7 @@ _INNER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def resolve(
-    codes: Iterable[str], columns: Collection[str], scope: Mapping[str, Any]
+    codes: Iterable[str], columns: Collection[str], scope: Scope
 ) -> tuple[dict[str, Factor], dict[str, Any]]:
     """Return the factors of some expressions, and the names they use from the scope.
 
@@ -213,9 +214,7 @@ def resolve(
 class _Reader(ast.NodeTransformer):
     """Classifies the names of one expression as columns, functions or its own."""
 
-    def __init__(
-        self, code: str, columns: Collection[str], scope: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, code: str, columns: Collection[str], scope: Scope) -> None:
         self.code, self.columns, self.scope = code, columns, scope
         self.used: dict[str, None] = {}
         self.functions: dict[str, Any] = {}

@@ -28,6 +28,9 @@ ALIAS = "_function_"  # prefix of a function that shares its name with a column
 LEARNING = "_learning_"  # prefix of a clr() that is learnt on training rows
 
 
+Scope = Mapping[str, Any]  # what the script has under its names
+
+
 def caller_scope() -> ChainMap[str, Any]:
     """Return the names that are known where the calling function was called."""
     frame = sys._getframe(2)

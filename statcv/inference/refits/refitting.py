@@ -253,7 +253,7 @@ def dispersion_in_training(plan: FoldPlan, held: Held) -> Floats:
 
 
 def uncensored_in_training(
-    plan: FoldPlan, y: Outcomes, horizons: Sequence[float]
+    plan: FoldPlan, y: Floats, horizons: Sequence[float]
 ) -> tuple[Floats, int]:
     """Return the probability of not being censored, as in each training set.
 

@@ -46,7 +46,7 @@ class ResampledValues:
 
 
 @dataclass(frozen=True)
-class ResamplingStudy:
+class Samples:
     """What is resampled and how: all that a worker needs beside the setup.
 
     Attributes
@@ -74,7 +74,7 @@ class Resampling:
     A sample is given by how often each record was drawn into it.
     """
 
-    def __init__(self, setup: Setup, study: ResamplingStudy) -> None:
+    def __init__(self, setup: Setup, study: Samples) -> None:
         self.setup, self.study = setup, study
         self.y = setup.design.y
         self.every = np.arange(setup.design.n)

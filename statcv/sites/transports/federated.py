@@ -75,7 +75,8 @@ class TreeProcess:
                 stderr=subprocess.DEVNULL,
                 env={**known, "OMP_NUM_THREADS": "1"},
             )
-        self.said, self._asked = 0, 0
+        # its number is that by which the system knows it
+        self.said, self._asked, self.number = 0, 0, self._popen.pid
         self._send(asked)
 
     def _send(self, what: object) -> None:
@@ -109,11 +110,6 @@ class TreeProcess:
     def answers(self) -> bool:
         """Whether it has answered all that it was asked."""
         return self._asked == 0
-
-    @property
-    def number(self) -> int:
-        """Its number, by which the system knows it."""
-        return self._popen.pid
 
     @property
     def ended(self) -> bool:
