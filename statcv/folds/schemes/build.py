@@ -20,6 +20,7 @@ from statcv.folds.schemes.table import CLASSES, Scheme, get_scheme
 from statcv.folds.strata.clusters import Strata
 from statcv.folds.strata.stratifier import Cut, Stratifier, resolve_stratifier
 from statcv.numeric.arrays import Numbers
+from statcv.words import stored_texts
 
 
 def make_plan(
@@ -105,14 +106,7 @@ def make_plan(
 DEFAULT_K = 10
 DEFAULT_SHARE = 0.25
 
-HOLDS_OUT = {
-    "folds": "k folds",
-    "groups": "groups of p records",
-    "units": "one record at a time",
-    "pairs": "pairs of records",
-    "shares": "a random share p of the records",
-    "samples": "what a bootstrap sample left",
-}
+HOLDS_OUT = stored_texts("statcv.folds.schemes", "holds_out.txt")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -13,17 +13,10 @@ from typing import Any, TypeGuard
 
 from statcv.errors import ColumnError, FormulaError, suggestion
 from statcv.formula.language import limits, permitted
+from statcv.formula.language import scope as scopes
 from statcv.formula.language.functions import LEARNING_ARGUMENT
 from statcv.formula.language.quoting import column_of, quoted
-from statcv.formula.language.scope import (
-    ALIAS,
-    LEARNING,
-    Factor,
-    Scope,
-    column_factor,
-    of_r,
-    transforms,
-)
+from statcv.formula.language.scope import Factor, Scope
 from statcv.vocabulary import function_answer
 
 # ---- a term read as Python ----
@@ -199,7 +192,7 @@ def resolve(
     for code in codes:
         column = column_of(code)
         if column is not None and column in columns:
-            factors[code] = column_factor(code, column, "Q" in columns)
+            factors[code] = scopes.column_factor(code, column, "Q" in columns)
             continue
         expressions += 1
         limits.check_count(
@@ -292,14 +285,14 @@ class _Reader(ast.NodeTransformer):
             )
         if name == "Q":
             self._column(_literal(node.args, self.code))
-        found = transforms().get(name)
+        found = scopes.transforms().get(name)
         if found is None and (found := self._of_r(name)) is None:
             found = self.functions[name] = self._called(name)
         permitted.check_arguments(found, node, f"{name}()", self.code)
         node.func = self._function(function)
         if name == "clr" and _learns(node):
             self.renamed = True
-            node.func = ast.Name(LEARNING + name, ast.Load())
+            node.func = ast.Name(scopes.LEARNING + name, ast.Load())
 
     def _call_by_attribute(self, node: ast.Call, function: ast.Attribute) -> None:
         shown = ast.unparse(function)
@@ -364,7 +357,7 @@ class _Reader(ast.NodeTransformer):
         if node.id not in self.columns:
             return node
         self.renamed = True
-        return ast.Name(ALIAS + node.id, ast.Load())
+        return ast.Name(scopes.ALIAS + node.id, ast.Load())
 
     def _called(self, name: str) -> Any:
         value = self.scope.get(name)
@@ -375,14 +368,14 @@ class _Reader(ast.NodeTransformer):
             permitted.check_function(getattr(builtins, name), f"{name}()", self.code)
         raise FormulaError(
             f"the term {self.code!r} calls {name!r}, which is not a known function."
-            + (_of_numpy(name) or suggestion(name, transforms()))
+            + (_of_numpy(name) or suggestion(name, scopes.transforms()))
         )
 
     def _of_r(self, name: str) -> object | None:
         """Return a function of R, unless the script has one of that name."""
         own = self.scope.get(name)
         lent = callable(own) and permitted.why_refused(own) is None
-        return None if lent else of_r().get(name)
+        return None if lent else scopes.of_r().get(name)
 
     def _lent(self, name: str) -> bool:
         """Whether a name that is not a column is a function."""
@@ -391,7 +384,7 @@ class _Reader(ast.NodeTransformer):
             permitted.check_function(value, name, self.code)
             self.functions.setdefault(name, value)
             return True
-        return name in transforms()
+        return name in scopes.transforms()
 
     def _of_module(self, name: str, node: ast.Attribute) -> bool:
         """Whether ``name.attribute`` is a module's, and not a column's."""

@@ -21,11 +21,7 @@ from statcv.arguments import PERMUTATION
 from statcv.engine import Setup, run_permuted
 from statcv.folds import SCHEMES, FoldPlan, Ragged
 from statcv.formula import Design
-from statcv.inference.estimates.values import (
-    beside_itself,
-    means_of_known,
-    values_by_repeat,
-)
+from statcv.inference.estimates import values as estimated
 from statcv.inference.refits.refitting import scores_of
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
@@ -268,12 +264,14 @@ def _values(parts: Sequence[Scores], wanted: Sequence[tuple[Metric, str]]) -> Fl
             for name in ("y", "predicted", "baseline", "threshold")
             if getattr(first, name) is not None
         }
-        parts = [beside_itself(first, len(parts), **differing)]
+        parts = [estimated.beside_itself(first, len(parts), **differing)]
     for place, (metric, how) in enumerate(wanted):
-        found = np.concatenate([values_by_repeat(one, metric, how) for one in parts])
+        found = np.concatenate(
+            [estimated.values_by_repeat(one, metric, how) for one in parts]
+        )
         times = values.shape[1]
         number = np.repeat(np.arange(times), len(found) // times)
-        values[place] = means_of_known(found, number)
+        values[place] = estimated.means_of_known(found, number)
     return values
 
 

@@ -24,6 +24,7 @@ from typing import Any, Final, NoReturn
 
 from statcv.errors import ArgumentError, MissingPackageError, SiteError, needed
 from statcv.sites import trees
+from statcv.sites.messages import SENTENCES
 from statcv.sites.transports.exchange import write
 from statcv.sites.transports.homes import OWN
 from statcv.words import listed
@@ -42,9 +43,6 @@ MAX_SECONDS_TO_COME_HERE: Final = 180.0
 MAX_SECONDS_PER_TREE: Final = 120.0
 # seconds in which a process must report that it is alive
 MAX_SECONDS_TO_REPORT: Final = 2.0
-HOW_TO_GO_ON: Final = (
-    "nothing was answered; start the server again, and repeat the step at all sites"
-)
 
 
 # ---- processes ----
@@ -377,7 +375,8 @@ class Grower:
 
     def _lose(self, why: str) -> NoReturn:
         self.together.lose(why)
-        raise trees.DroppedOutError(f"{self.together.lost}; {HOW_TO_GO_ON}.")
+        again = SENTENCES["trees_again"]
+        raise trees.DroppedOutError(f"{self.together.lost}; {again}.")
 
 
 @contextmanager
