@@ -67,8 +67,6 @@ def _totals(plan: FoldPlan, response: Response, training: Counts) -> Floats:
     if not isinstance(plan.weighting, ClassWeights):
         return training.astype(np.float64)
     weights, own = plan.weighting.table, np.asarray(plan.weighting.codes)
-    if np.array_equal(own, codes):
-        return np.asarray(training * weights)
     totals = np.zeros((plan.n_fits, classes))
     for code, weight in enumerate(weights.T):
         cells = np.where(own == code, codes, classes)

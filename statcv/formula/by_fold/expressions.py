@@ -65,8 +65,6 @@ def source_values(source: ColumnSource, fits: Integers) -> Floats:
     """Return the columns of a source in some training sets, (m, n, k) or (1, n, k)."""
     if source.state is None:
         return source.evaluate(np.zeros(1, dtype=np.int64))
-    if len(fits) == 1:
-        return source.evaluate(source.state[fits])
     states, place = np.unique(source.state[fits], return_inverse=True)
     made = source.evaluate(states)
     return made if len(states) == 1 else made[place]
