@@ -196,7 +196,7 @@ def _received(token: str, head: Any, *beside: Any) -> SharedObject:
 SMALL = 2**18  # numbers in a matrix whose folds of boosted trees threads share
 
 Made = TypeVar("Made")
-Task = Callable[[Setup, range], Made]  # what makes the fits of a range
+Task = Callable[[Setup, range], Made]  # function that makes the fits of a range
 
 
 def check_jobs(n_jobs: Any) -> None:

@@ -358,7 +358,7 @@ class FoldFit:
         return np.asarray(self.fit.predict(X), dtype=float)
 
 
-Reader = Callable[[FoldFit], Read]  # what is kept of a fit
+Reader = Callable[[FoldFit], Read]  # function that returns what is kept of a fit
 
 
 def read_fits(

@@ -56,7 +56,8 @@ class SiteSums(Printed):
     cells: Mapping[tuple[int, int], Cells]
 
 
-Variance = Callable[["PooledSums", str], float]  # of a metric with fits as given
+# the variance of a metric, with the fits as given
+Variance = Callable[["PooledSums", str], float]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

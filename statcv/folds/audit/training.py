@@ -23,7 +23,8 @@ from statcv.numeric.arrays import Bools, Floats
 from statcv.words import listed
 
 Counts = NDArray[np.int64]
-OfScores = Callable[[Floats, Floats, Floats], float]  # with positives and negatives
+# a metric of scores, given how many positive and negative records have each
+OfScores = Callable[[Floats, Floats, Floats], float]
 EQUAL = 1e-9  # relative difference of class totals that are weighted to be equal
 LOSES = 0.1  # share of the records that balance may cost without being reported
 SHOWN = 6  # most classes whose totals are named

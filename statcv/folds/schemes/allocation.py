@@ -13,7 +13,7 @@ from statcv.numeric.arrays import Numbers
 
 Ints = NDArray[np.int64]
 Cost = tuple[int, int]
-Fold = tuple[int, Numbers]  # its number, and its units
+Fold = tuple[int, Numbers]  # the number of a fold, and its units
 
 CLASS_WEIGHT = 4  # weight of the spread of a class, relative to that of fold sizes
 STARTS = 6  # orders in which units are placed, if there are few

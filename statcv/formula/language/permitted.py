@@ -31,7 +31,7 @@ _SENTENCES = {k: v.replace("\n", " ") for k, v in PERMITTED["sentences"].items()
 REMEDY, OFFERED = _SENTENCES["remedy"], _SENTENCES["offered"]
 
 
-Evaluate = Callable[[pd.DataFrame], Any]  # the values of an expression
+Evaluate = Callable[[pd.DataFrame], Any]  # function that evaluates an expression
 
 
 def check_rowwise(

@@ -32,7 +32,7 @@ from statcv.words import listed
 
 SECONDS_BETWEEN_HEARTBEATS: Final = 2.0  # seconds between the signs of life of a site
 MAX_SECONDS_TO_END: Final = 2.0  # seconds for a process to end when it is asked
-Tell = Callable[[str], None]  # shows a sentence
+Tell = Callable[[str], None]  # function that shows a sentence
 SECRETS: Final = ("STATCV_KEY", jobs.VARIABLE)
 OUTPUT: Final = "output.txt"
 # seconds for the server to open its port, and sites to come
