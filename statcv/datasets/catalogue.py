@@ -10,7 +10,6 @@ from pathlib import Path
 import pandas as pd
 
 from statcv.datasets import published
-from statcv.datasets.cache import is_here, read_published
 from statcv.errors import ArgumentError, ArgumentTypeError, suggestion
 from statcv.tables import Table
 from statcv.words import joined, stored_rows
@@ -44,7 +43,9 @@ def available_data() -> pd.DataFrame:
         for name in names
     ]
     table.insert(5, "call", calls)  # before the source
-    table["here"] = [n not in fetched or is_here(fetched[n]["data"]) for n in names]
+    table["here"] = [
+        n not in fetched or published.is_here(fetched[n]["data"]) for n in names
+    ]
     shown = {name: name for name in ("name", "rows", "columns", "outcome", "call")}
     return Table(table, "Data sets", {**shown, "here": "on this machine"})
 
@@ -142,7 +143,7 @@ def _spector() -> pd.DataFrame:
 
 def _shipped(name: str, text: list[str], dates: Iterable[str] = ()) -> pd.DataFrame:
     with resources.files("statcv.data").joinpath(f"{name}.csv").open("rb") as file:
-        return read_published(file, text=text, dates=dates)
+        return published.read_published(file, text=text, dates=dates)
 
 
 _READERS: dict[str, Callable[[], pd.DataFrame]] = {

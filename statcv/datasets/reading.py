@@ -20,7 +20,7 @@ from typing import Final
 import pandas as pd
 
 from statcv import errors
-from statcv.datasets.cache import exact_numbers
+from statcv.datasets.published import exact_numbers
 from statcv.errors import ArgumentError, ColumnError, DataError
 from statcv.words import listed, plural
 

@@ -8,13 +8,11 @@ import json
 import os
 import platform
 import re
-import uuid
 import warnings
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -22,15 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv import errors
 from statcv.engine.predictions import ALL, OPTIONAL, Part
 from statcv.engine.setup import Setup
-from statcv.errors import (
-    ArgumentTypeError,
-    CheckpointError,
-    CheckpointWarning,
-    reason,
-    warn,
-)
+from statcv.files import DRAFT, write_whole
 from statcv.models.linear_fits import ARRAYS, LinearFits
 from statcv.words import plural
 
@@ -105,50 +98,18 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-# ---- files written whole ----
+# ---- the directory of a run that can be resumed ----
 
-DRAFT = re.compile(r"\.(call\.json|fits-[0-9a-f.-]+\.npz)\.[0-9a-f]{32}\.tmp")
-TRIES = 3  # another start of the same call may take a draft for abandoned
-
-
-def write_whole(path: Path, content: bytes, mode: int = 0o666) -> None:
-    """Write a file that is complete or absent, even if the power fails.
-
-    The file has the permissions of `mode` that the process's umask leaves.
-    """
-    for tries_left in reversed(range(TRIES)):
-        draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-        try:
-            with open(draft, "wb", opener=partial(os.open, mode=mode)) as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(draft, path)
-            break
-        except FileNotFoundError:
-            if not tries_left or not path.parent.is_dir():
-                raise
-        finally:
-            draft.unlink(missing_ok=True)
-    if os.name == "posix":  # the name too has to reach the disk
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+CALL = "call.json"  # identifies the call of the directory
+PART = re.compile(r"fits-(\d+)-(\d+)\.([0-9a-f]{16})\.npz")
 
 
 def remove_drafts(folder: Path) -> None:
     """Remove files that a process was writing when it was killed."""
     for file in folder.iterdir():
-        if DRAFT.fullmatch(file.name):
+        draft = DRAFT.fullmatch(file.name)
+        if draft and (draft[1] == CALL or PART.fullmatch(draft[1])):
             file.unlink(missing_ok=True)
-
-
-# ---- the directory of a run that can be resumed ----
-
-CALL = "call.json"  # identifies the call of the directory
-PART = re.compile(r"fits-(\d+)-(\d+)\.([0-9a-f]{16})\.npz")
 
 
 @dataclass(frozen=True)
@@ -177,7 +138,7 @@ class Checkpoint:
 
         Raises
         ------
-        CheckpointError
+        errors.CheckpointError
             If it belongs to another call, data set or version; the message says which.
         If it is not a checkpoint and holds other files.
         """
@@ -188,7 +149,7 @@ class Checkpoint:
             _begin(path, here)
         elif digest_of(there) != digest_of(here):
             said = ", ".join(differences(there, here)) or "it cannot be compared"
-            raise CheckpointError(
+            raise errors.CheckpointError(
                 f"the checkpoint {str(path)!r} is of another call: {said}. Give "
                 "another directory, or delete this one."
             )
@@ -217,10 +178,10 @@ class Checkpoint:
             else:
                 done[fits] = part
         if bad:
-            warn(
+            errors.warn(
                 f"{plural(bad, 'file')} in the checkpoint {str(self.directory)!r} "
                 "cannot be used, torn or of another call; their fits are made again.",
-                CheckpointWarning,
+                errors.CheckpointWarning,
             )
         return done
 
@@ -236,7 +197,9 @@ class Checkpoint:
     def told(self, ranges: Sequence[range]) -> str:
         """Say what an interrupted run leaves behind: the fits already in files."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CheckpointWarning)  # was given at the start
+            warnings.simplefilter(
+                "ignore", errors.CheckpointWarning
+            )  # was given at the start
             done = sum(map(len, self.read(ranges)))
         return (
             f"{done} of {plural(self.fits, 'fit')} are kept in "
@@ -258,12 +221,14 @@ def kept_seed(directory: Any) -> int | None:
 
 def _path(directory: Any) -> Path:
     if not isinstance(directory, (str, os.PathLike)) or not str(directory):
-        raise ArgumentTypeError(
+        raise errors.ArgumentTypeError(
             f"checkpoint must be the path of a directory, not {directory!r}."
         )
     path = Path(directory)
     if os.path.isfile(path):  # False also where a path cannot exist
-        raise CheckpointError(f"checkpoint={str(path)!r} is a file, not a directory.")
+        raise errors.CheckpointError(
+            f"checkpoint={str(path)!r} is a file, not a directory."
+        )
     return path
 
 
@@ -273,7 +238,7 @@ def _begin(path: Path, identity: Mapping[str, Any]) -> None:
     with _writing(path):
         path.mkdir(parents=True, exist_ok=True)
         if any(not file.name.startswith(".") for file in path.iterdir()):
-            raise CheckpointError(
+            raise errors.CheckpointError(
                 f"{str(path)!r} holds files, but no checkpoint; give a new or an empty "
                 "directory."
             )
@@ -291,7 +256,7 @@ def _read_call(path: Path) -> dict[str, Any] | None:
         except ValueError:  # not JSON
             pass
     if not isinstance(there, dict) or "versions" not in there:
-        raise CheckpointError(
+        raise errors.CheckpointError(
             f"{str(file)!r} was not written by statcv; give another directory."
         )
     return there
@@ -303,9 +268,8 @@ def _writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise CheckpointError(
-            f"nothing can be kept in the checkpoint {str(path)!r} ({reason(error)})."
-        ) from error
+        why = f"the checkpoint {str(path)!r} ({errors.reason(error)})"
+        raise errors.CheckpointError(f"nothing can be kept in {why}.") from error
 
 
 # ---- the identity of a run ----
@@ -316,7 +280,7 @@ def identity_of(setup: Setup) -> dict[str, Any]:
 
     Raises
     ------
-    CheckpointError
+    errors.CheckpointError
         If the model cannot be distinguished from another.
     """
     python = ".".join(platform.python_version_tuple()[:2])
@@ -373,9 +337,9 @@ def _model_digest(model: Any) -> str:
     try:
         return f"{kind} {_digest_of_object(model)}"
     except Exception as error:
-        raise CheckpointError(
+        raise errors.CheckpointError(
             f"a checkpoint could not distinguish {model.label} from another model, "
-            f"since it cannot be pickled ({reason(error)}); define it, and the "
+            f"since it cannot be pickled ({errors.reason(error)}); define it, and the "
             "functions that it uses, in a module."
         ) from error
 

@@ -196,6 +196,7 @@ def _received(token: str, head: Any, *beside: Any) -> SharedObject:
 SMALL = 2**18  # numbers in a matrix whose folds of boosted trees threads share
 
 Made = TypeVar("Made")
+Task = Callable[[Setup, range], Made]  # function that makes the fits of a range
 
 
 def check_jobs(n_jobs: Any) -> None:
@@ -208,10 +209,7 @@ def check_jobs(n_jobs: Any) -> None:
 
 
 def do_tasks(
-    fit: Callable[[Setup, range], Made],
-    setup: Setup,
-    ranges: Sequence[range],
-    n_jobs: int | None,
+    fit: Task[Made], setup: Setup, ranges: Sequence[range], n_jobs: int | None
 ) -> Generator[tuple[range, Made], None, None]:
     """Yield each task with the results of its fits, as they finish.
 
@@ -319,7 +317,7 @@ def threads_after_fits(n_jobs: int | None) -> Iterator[None]:
 
 
 def _do(
-    fit: Callable[[Setup, range], Made], shared: SharedObject, task: range, caller: int
+    fit: Task[Made], shared: SharedObject, task: range, caller: int
 ) -> tuple[range, Made]:
     with one_thread(blas=os.getpid() != caller):  # a thread has the caller's limit
         return task, fit(shared.value, task)

@@ -125,6 +125,7 @@ def parts_of(
 ) -> list[Any] | None:
     """Return what all fits gave; None if the model does not fit them that way."""
     done: dict[range, Any] = {}
+    bar = progress_bar(len(tasks.ranges), progress=False) if bar is None else bar
     if kept is not None:
         done.update(kept.read(tasks.ranges))
         bar.initial = sum(map(len, done))  # from where its speed is counted

@@ -15,7 +15,7 @@ from statcv.folds.response import Response as Response
 from statcv.folds.schemes.build import DEFAULT_K as DEFAULT_K
 from statcv.folds.schemes.build import make_plan as make_plan
 from statcv.folds.schemes.holdout import Records as Records
-from statcv.folds.schemes.pairs import count_unlike as count_unlike
+from statcv.folds.schemes.holdout import count_unlike as count_unlike
 from statcv.folds.schemes.table import SCHEMES as SCHEMES
 from statcv.folds.schemes.table import Scheme as Scheme
 from statcv.folds.strata.by_hash import ByHash as ByHash

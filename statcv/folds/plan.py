@@ -17,7 +17,7 @@ from statcv.errors import ArgumentError, SchemeError
 from statcv.folds.ragged import Ragged, without_equal
 from statcv.folds.rebalance.weighting import ClassWeights, Weighting
 from statcv.folds.response import Response
-from statcv.folds.schemes.pairs import count_unlike
+from statcv.folds.schemes.holdout import count_unlike
 from statcv.folds.schemes.table import SCHEMES, Scheme
 from statcv.folds.strata.clusters import Strata
 from statcv.numeric.arrays import Bools, Floats, Numbers

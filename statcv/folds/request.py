@@ -14,7 +14,7 @@ from statcv.folds.audit import trained_on_equal
 from statcv.folds.plan import FoldPlan
 from statcv.folds.rebalance.balance import balance, rebalancing
 from statcv.folds.response import Response
-from statcv.folds.schemes.build import FoldArguments, build_plan
+from statcv.folds.schemes.build import FoldArguments, PlanRequest
 from statcv.folds.schemes.table import SCHEMES
 from statcv.folds.strata.clusters import Strata
 from statcv.folds.strata.stratifier import ByValue, Stratifier, resolve_stratifier
@@ -25,6 +25,7 @@ from statcv.words import plural
 
 __all__ = ["FoldArguments", "Holdout"]
 
+Names = Collection[str]  # names of columns
 EVEN = 1e-9  # shares of classes in training that differ by less are the same
 
 
@@ -35,7 +36,7 @@ def resolve_plan(
     given: FoldArguments,
     stratifier: Stratifier | None,
     seed: int,
-    columns: Collection[str] = (),
+    columns: Names = (),
 ) -> FoldPlan:
     """Return the plan that a name or an object stands for.
 
@@ -73,8 +74,8 @@ def resolve_plan(
                 "scikit-learn splitter, and the data's columns of fold numbers."
                 + suggestion(scheme, [*SCHEMES, *columns])
             )
-        made_by, n = SCHEMES[scheme], len(frame)
-        return build_plan(made_by, response, n, given, stratifier, frame, seed)
+        request = SCHEMES[scheme], response, len(frame), given, stratifier, frame, seed
+        return PlanRequest(*request).plan()
     for name in ("k", "p", "pairs", "repeats"):
         value = getattr(given, name)
         if value is not None:
@@ -238,11 +239,7 @@ class Holdout:
             self.stratifier.warn(self.table.iloc[kept], named)
 
     def plan(
-        self,
-        kept: Numbers,
-        outcome: Outcome | None,
-        outcome_columns: Collection[str],
-        seed: int,
+        self, kept: Numbers, outcome: Outcome | None, outcome_columns: Names, seed: int
     ) -> FoldPlan:
         """Make the plan of the kept rows."""
         found = self.stratifier

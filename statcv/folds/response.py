@@ -13,6 +13,8 @@ from statcv.formula import Outcome, status_by
 from statcv.numeric.arrays import Bools, Numbers
 from statcv.tables import Printed
 
+Levels = Sequence[object]  # names of classes
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Response(Printed):
@@ -43,11 +45,7 @@ class Response(Printed):
 
     @classmethod
     def of(
-        cls,
-        values: Any,
-        kind: str,
-        levels: Sequence[object] = (),
-        name: str = "the outcome",
+        cls, values: Any, kind: str, levels: Levels = (), name: str = "the outcome"
     ) -> Response:
         """Make one, with numbers as names where classes have none."""
         if kind == "continuous":
@@ -58,7 +56,7 @@ class Response(Printed):
 
     @classmethod
     def of_classes(
-        cls, codes: NDArray[Any], levels: Sequence[object], name: str = "the outcome"
+        cls, codes: NDArray[Any], levels: Levels, name: str = "the outcome"
     ) -> Response:
         """Make one of two classes or several."""
         kind = "binary" if len(levels) == 2 else "multiclass"

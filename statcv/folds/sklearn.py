@@ -26,7 +26,7 @@ from statcv.folds.plan import FoldPlan, length_of
 from statcv.folds.request import resolve_plan
 from statcv.folds.response import Response
 from statcv.folds.schemes.build import FoldArguments, make_plan, whole
-from statcv.folds.schemes.pairs import count_unlike
+from statcv.folds.schemes.holdout import count_unlike
 from statcv.folds.strata.by_hash import HeldKey, KeyedBy, by_hash
 from statcv.folds.strata.by_quantile import by_quantile
 from statcv.folds.strata.hashing import FROM_ENVIRONMENT, Key

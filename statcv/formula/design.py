@@ -14,13 +14,8 @@ from numpy.typing import NDArray
 
 from statcv import errors
 from statcv.arguments import one_of
-from statcv.formula.frame import (
-    as_frame,
-    as_learnt,
-    is_missing,
-    is_number,
-    plain_column,
-)
+from statcv.formula import frame as frames
+from statcv.formula.frame import Series
 from statcv.formula.language import overflow
 from statcv.formula.language.parse import Formula, is_offset, is_strata, parse_formula
 from statcv.formula.language.quoting import quoted
@@ -32,7 +27,6 @@ from statcv.tables import Printed
 from statcv.words import joined, listed
 
 NA_ACTIONS = ("drop", "raise", "pass")
-Series = Mapping[str, "pd.Series[Any]"]
 MANY_LEVELS = 100  # text with more levels than this is unlikely to be a factor
 
 
@@ -199,7 +193,7 @@ class Design(Printed):
 
     def new_columns(self, data: object) -> pd.DataFrame:
         """Return the columns of new rows that the formula uses, as they were learnt."""
-        frame = as_frame(data)
+        frame = frames.as_frame(data)
         for column in self.formula.columns:
             if column not in frame.columns:
                 raise errors.ColumnError(
@@ -207,8 +201,8 @@ class Design(Printed):
                     + errors.suggestion(column, frame.columns)
                 )
         columns = {
-            name: as_learnt(
-                plain_column(frame[name], name), self.terms.columns[name], name
+            name: frames.as_learnt(
+                frames.plain_column(frame[name], name), self.terms.columns[name], name
             )
             for name in self.formula.columns
         }
@@ -275,7 +269,7 @@ def make_design(
     arguments, action = locals(), incomplete
     if na_action is not None:
         action = one_of(na_action, NA_ACTIONS, "na_action")
-    frame = as_frame(data)
+    frame = frames.as_frame(data)
     parsed = parse_formula(formula, frame.columns.tolist(), scope, not_in_dot)
     given = {name: frame[name] for name in parsed.outcome_columns}
     numbers = NumericColumns.of(frame, parsed.columns)
@@ -287,8 +281,8 @@ def make_design(
         given = {name: column.iloc[kept] for name, column in given.items()}
         covariates = {name: column.iloc[kept] for name, column in covariates.items()}
         numbers = numbers and numbers.chosen(kept)
-    plain = {name: plain_column(one, name) for name, one in covariates.items()}
-    lacking = {name: is_missing(column) for name, column in plain.items()}
+    plain = {name: frames.plain_column(one, name) for name, one in covariates.items()}
+    lacking = {name: frames.is_missing(column) for name, column in plain.items()}
     absent = {name: lacks for name, lacks in lacking.items() if lacks.any()}
     if action == "impute":
         plain |= {name: _provisional(plain[name], name) for name in absent}
@@ -366,7 +360,7 @@ def _provisional(column: pd.Series[Any], name: str) -> pd.Series[Any]:
             f"column {name!r} has no value at all, so that it cannot be imputed; leave "
             "it out of the formula."
         )
-    number = is_number(column.dtype)
+    number = frames.is_number(column.dtype)
     return column.fillna(column.median() if number else column.mode().iloc[0])
 
 
@@ -374,7 +368,7 @@ def _mark_missing(columns: Series, incomplete: Bools) -> dict[str, int]:
     """Mark, in place, rows that lack one of the columns; count them by column."""
     missing = {}
     for name, column in columns.items():
-        absent = is_missing(column)
+        absent = frames.is_missing(column)
         if count := int(np.count_nonzero(absent)):
             missing[name] = count
             incomplete |= absent
@@ -414,7 +408,7 @@ def refuse_text_numbers(
 
 def _warn_of_spellings(column: pd.Series[Any], name: str) -> None:
     """Name levels that differ only in case or in spaces, which count as different."""
-    if is_number(column.dtype):
+    if frames.is_number(column.dtype):
         return
     try:
         counts = column.value_counts()
@@ -441,7 +435,7 @@ def refuse_identifiers(formula: Formula, columns: Series) -> None:
     plain = {formula.factors[code].column for term in formula.terms for code in term}
     for name in (str(column) for column in plain if column is not None):
         column = columns[name]
-        if is_number(column.dtype):
+        if frames.is_number(column.dtype):
             continue
         if pd.api.types.is_datetime64_any_dtype(column.dtype):
             raise errors.FormulaError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from datetime import date
 from typing import Any, TypeGuard
 
@@ -11,6 +11,8 @@ import pandas as pd
 
 from statcv import errors
 from statcv.numeric.arrays import Bools
+
+Series = Mapping[str, "pd.Series[Any]"]  # columns by name
 
 
 def as_frame(data: object) -> pd.DataFrame:
@@ -38,10 +40,7 @@ def as_frame(data: object) -> pd.DataFrame:
         raise errors.DataError("the data frame is empty: it has no rows.")
     if frame.shape[1] == 0:
         raise errors.DataError("the data frame is empty: it has no columns.")
-    odd = []
-    if frame.columns.inferred_type != "string" or frame.columns.hasnans:
-        odd = [name for name in frame.columns.tolist() if not isinstance(name, str)]
-    if odd:
+    if odd := [name for name in frame.columns if not isinstance(name, str)]:
         raise errors.DataError(
             f"column names must be text, but {odd[0]!r} is not; "
             "rename the columns, for instance data.columns.astype(str)."
@@ -84,8 +83,6 @@ def shown_label(label: Any) -> str:
 
 def is_missing(column: pd.Series[Any]) -> Bools:
     """Return which values are missing, including NaN in nullable and Arrow numbers."""
-    if is_number(column.dtype):
-        return np.asarray(np.isnan(column.to_numpy()))  # quicker than isna
     if isinstance(column.dtype, np.dtype) or not pd.api.types.is_float_dtype(column):
         return np.asarray(column.isna())
     values = column.to_numpy(dtype=float, na_value=np.nan)

@@ -12,3 +12,4 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 Bools = NDArray[np.bool_]
+Outcomes = NDArray[np.generic]  # numbers, codes of classes or signed times

@@ -19,7 +19,7 @@ from statcv.engine import Setup, progress_bar, run_everywhere
 from statcv.formula import Design
 from statcv.inference.estimates.groups import group_name, groups_of
 from statcv.inference.refits.refitting import warn_of_refits
-from statcv.inference.refits.resampling import Resampling, ResamplingStudy
+from statcv.inference.refits.resampling import Resampling, Samples
 from statcv.metrics import METRICS, calibration_curve, net_benefit
 from statcv.metrics.classification.classwise import predicted_as
 from statcv.metrics.survival.curves import RisksBy
@@ -55,7 +55,7 @@ def bootstrapped(
 
     With a design that has further rows, these are predicted as well.
     """
-    study = ResamplingStudy((), False, None, running.seed, n_boot)
+    study = Samples((), False, None, running.seed, n_boot)
     resampling = Resampling(setup, study)
     times, _ = resampling.samples(range(n_boot))
     with progress_bar(n_boot, running.progress, "fit") as bar:

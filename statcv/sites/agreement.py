@@ -114,11 +114,11 @@ def agree(
     most = arguments.MAX_RESAMPLES
     arguments.check_whole(permutations, "permutations", least=0, most=most)
     chosen = _model(model)
+    given: dict[str, Levels] = {}
     for name, values in (levels or {}).items():
         if not arguments.is_list(values):
             raise errors.ArgumentTypeError(f"levels={{{name!r}: …}} must be a list.")
-    given = {name: tuple(values) for name, values in (levels or {}).items()}
-    for name, values in given.items():
+        given[name] = tuple(values)
         if len(values) < 2 or len(set(values)) < len(values):
             raise errors.ArgumentError(
                 f"levels={{{name!r}: …}} needs at least two levels, all different."
@@ -131,9 +131,8 @@ def agree(
         given.setdefault(outcome, (0, 1))
     if rebalance and not classes:
         raise errors.ArgumentError("rebalance=True needs an outcome with two classes.")
-    source = stratify if isinstance(stratify, Stratifier) else None
-    if stratify is not None and source is None:
-        source = by_hash(stratify)  # type: ignore[arg-type]
+    if stratify is not None and not isinstance(stratify, Stratifier):
+        stratify = by_hash(stratify)
     shares = tuple(sorted(set(arguments.numbers(decisions, "decisions").tolist())))
     if not all(0 < share < 1 for share in shares):
         raise errors.ArgumentError("decisions must be probabilities between 0 and 1.")
@@ -146,7 +145,7 @@ def agree(
         levels=given,
         columns=design.names,
         k=int(k),
-        stratify=described(source),
+        stratify=described(stratify),
         model=chosen,
         rebalance=bool(rebalance),
         metrics=_metrics(metrics, "logit" if classes else "linear"),
@@ -157,7 +156,7 @@ def agree(
         permutations=int(permutations),
         seed=arguments.resolve_seed(seed),
         sites=names,
-        source=source,
+        source=stratify,
     )
 
 

@@ -22,6 +22,7 @@ import pandas as pd
 from statcv.arguments import check_types
 from statcv.errors import SiteError
 from statcv.sites.influences import BUCKETS
+from statcv.sites.messages import SENTENCES
 from statcv.sites.plan import SitesPlan
 from statcv.sites.site_records import SiteRecords
 from statcv.sites.site_sums import loss_names
@@ -30,11 +31,7 @@ from statcv.tables import Table
 from statcv.words import stored_rows
 
 MIN_RECORDS_PER_COEFFICIENT = 3  # least number of training records for each coefficient
-UNGUARDED = (
-    "Trees are grown over XGBoost's federated server. Whoever runs it sees, for each "
-    "site, sums of gradients by node and bin, and every site sees their sums over "
-    "sites; they have no least number of records, and are not in the log."
-)
+UNGUARDED = SENTENCES["unguarded"]
 
 
 def check_records(records: SiteRecords) -> None:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from statcv.errors import MessageError
 from statcv.numeric.arrays import Floats
 from statcv.tables import Printed
+from statcv.words import stored_texts
 
 VERSION: Final = 1
 MAGIC: Final = b"statcv sites %d\n" % VERSION
@@ -26,6 +27,7 @@ TYPES: Final = ("<f8", "<f4", "|u1", "<u2", "<u4", "<u8")
 _LENGTH = 4  # bytes that give the length of the header
 _MAX_AXES = 3
 MINIMUM_SITES: Final = 3
+SENTENCES: Final = stored_texts("statcv.sites", "sentences.txt")
 REFUSE: Final = "refuse"  # the kind of a message that gives no answer
 
 

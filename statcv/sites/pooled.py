@@ -28,6 +28,7 @@ from statcv.inference.intervals.interval import (
 from statcv.metrics import get_metric
 from statcv.numeric.arrays import Floats
 from statcv.sites.cells import Area, Cells, area_of, class_mass, delong_variance
+from statcv.sites.messages import SENTENCES
 from statcv.tables import Printed
 
 if TYPE_CHECKING:
@@ -36,10 +37,6 @@ if TYPE_CHECKING:
 
 CLASSES = ("negative", "positive")
 HOWS: Final = ("per_fold", "pooled")
-WITH_FITS: Final = (
-    "counts the variation of the records, and to first order half of what that of the "
-    "fits adds"
-)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,6 +54,10 @@ class SiteSums(Printed):
 
     by_fold: pd.DataFrame
     cells: Mapping[tuple[int, int], Cells]
+
+
+# the variance of a metric, with the fits as given
+Variance = Callable[["PooledSums", str], float]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,16 +81,13 @@ class PooledSums(Printed):
 
     held: Mapping[str, SiteSums]
     edges: Floats
-    variance: Callable[[PooledSums, str], float]
+    variance: Variance
     sites: tuple[str, ...]
     masses: tuple[Floats, ...] = ()
 
     @classmethod
     def of(
-        cls,
-        held: Mapping[str, SiteSums],
-        edges: Floats,
-        variance: Callable[[PooledSums, str], float],
+        cls, held: Mapping[str, SiteSums], edges: Floats, variance: Variance
     ) -> PooledSums:
         """Pool all sites."""
         every = cls(held, edges, variance, tuple(held))
@@ -351,7 +349,7 @@ def _interval(
     if isinstance(source, QueriedSums) or not with_fits:
         return given_fits(source, source.sums, metric, how, value, level)
     found = source.variations[metric]
-    method, assumes = METHOD, WITH_FITS
+    method, assumes = METHOD, SENTENCES["with_fits"]
     if source.plan.grown:
         method, assumes = "corrected influence of records", CORRECTED
     if source.shared:
@@ -364,7 +362,7 @@ def _interval(
         assumes += "; records of different sites count as independent"
         assumes += no_sign if source.plan.stratify["by"] == "hash" else ""
     if not ranked:
-        se, scale = math.sqrt(found.total), scale_of(get_metric(metric), value)
+        se, scale = (math.sqrt(found.total), scale_of(get_metric(metric), value))
         return symmetric(value, se, level, method, assumes, df=found.df, scale=scale)
     # the variance of an area for an area θ is in proportion to θ(1 - θ)
     rate = found.total / (found.area * (1 - found.area))

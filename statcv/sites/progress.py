@@ -7,7 +7,7 @@ is to be sent next, and at which coefficients.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -64,11 +64,9 @@ class Progress:
     plan: SitesPlan
     phase: str = Phase.JOIN
     round: int = 0
-    recalibrated: site_sums.RecalibrationFit = field(
-        default_factory=site_sums.RecalibrationFit
-    )
 
     def __post_init__(self) -> None:
+        self.recalibrated = site_sums.RecalibrationFit()
         self.fits = site_sums.SummedFits(self.plan)
         self.fits.open[:] = not self.plan.grown
         self.forests: Forests | None = None

@@ -273,11 +273,6 @@ def number_of(value: Any, name: str) -> tuple[float, bool]:
     return number, False
 
 
-def shown_as(edge: float, header: Mapping[str, Any]) -> float | date:
-    """Return an edge as a number, or as a date if the range is one of dates."""
-    return EPOCH + timedelta(days=int(edge)) if header["dates"] else float(edge)
-
-
 # ---- the coordinator ----
 
 
@@ -388,7 +383,9 @@ def thresholds_of(message: bytes, replies: Sequence[bytes]) -> AgreedThresholds:
             f"too many records have equal values of {header['column']} for {bins} bins;"
             " ask for fewer folds, or fewer bins of each."
         )
-    values: Any = tuple(shown_as(edges[place], header) for place in places)
+    values: Any = tuple(edges[places].tolist())
+    if header["dates"]:
+        values = tuple(EPOCH + timedelta(days=int(day)) for day in values)
     shares = {"below": below, "least": least, "most": most}
     columns = {name: share[places] for name, share in shares.items()}
     told = pd.DataFrame({"threshold": values, "wanted": _wanted(header), **columns})

@@ -18,7 +18,7 @@ from statcv.sites.cells import Arrays
 from statcv.sites.disclosure import check_records
 from statcv.sites.influences import Published, slope_sums, variation_sums
 from statcv.sites.ledger import Entry, Ledger
-from statcv.sites.messages import MINIMUM_SITES, Message, refusal, too_few
+from statcv.sites.messages import MINIMUM_SITES, SENTENCES, Message, refusal, too_few
 from statcv.sites.plan import SitesPlan
 from statcv.sites.progress import Phase, Progress
 from statcv.sites.site_records import SiteRecords, read_records
@@ -27,10 +27,7 @@ from statcv.sites.trees import DroppedOutError, Forests, Grow, Job, version_of_x
 from statcv.tables import Printed, Table
 from statcv.words import plural
 
-NO_SERVER: Final = (
-    "trees are grown over XGBoost's federated server, which this way of carrying "
-    "messages does not have; use files in a directory."
-)
+NO_SERVER: Final = SENTENCES["no_server"]
 ROUNDING: Final = 1e-5  # largest share of a sum that single precision may lose
 
 

@@ -13,8 +13,14 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import check_types, described, is_list, numbers
 from statcv.errors import ArgumentError, ComparisonError, suggestion
-from statcv.inference.meta.combination import CombinedP, fisher, one_sided, stouffer
-from statcv.inference.meta.effects import RandomEffects, random_effects
+from statcv.inference.meta.effects import (
+    CombinedP,
+    RandomEffects,
+    fisher,
+    one_sided,
+    random_effects,
+    stouffer,
+)
 from statcv.inference.paired.records import held_out
 from statcv.inference.tests.htest import HTest, check_alternative
 from statcv.numeric.arrays import Floats

@@ -17,20 +17,14 @@ import pandas as pd
 import pytest
 
 import statcv as scv
-from statcv.datasets import (
-    available_data,
-    cache,
-    fetch_cfs,
-    fetch_ptb,
-    load_data,
-    published,
-)
+from statcv.datasets import available_data, fetch_cfs, fetch_ptb, load_data, published
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
     DownloadError,
     MissingPackageError,
 )
+from statcv.files import write_whole
 
 PREPARED = os.environ.get("STATCV_DATA", "")
 needs_prepared = pytest.mark.skipif(
@@ -396,7 +390,7 @@ class TestFailure:
     def test_silent_server(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
-        monkeypatch.setattr(cache, "TIMEOUT", 0.2)
+        monkeypatch.setattr(published, "TIMEOUT", 0.2)
         with socket.create_server(("127.0.0.1", 0)) as silent:
             address = f"http://127.0.0.1:{silent.getsockname()[1]}"
             with pytest.raises(DownloadError, match="the server was silent"):
@@ -412,12 +406,12 @@ class TestFailure:
     def test_a_half_written_file_is_never_seen(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
-        def fail(self: Path, target: Path) -> Path:
+        def fail(draft: Path, target: Path) -> None:
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(Path, "replace", fail)
+        monkeypatch.setattr(os, "replace", fail)
         with pytest.raises(OSError, match="No space left"):
-            cache._write_whole(b"content", tmp_path / "name.csv")
+            write_whole(tmp_path / "name.csv", b"content")
         assert list(tmp_path.iterdir()) == []
 
 

@@ -10,9 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
 
 import statcv as scv
-from statcv.engine import Setup, run
-from statcv.engine.permuted import OutcomePermutations, run_permuted
-from statcv.engine.resampled import run_resampled
+from statcv.engine import OutcomePermutations, Setup, run, run_permuted, run_resampled
 from statcv.engine.setup import LearntByPatsy, training_sets
 from statcv.engine.tasks import fit_one_by_one
 from statcv.errors import FormulaError

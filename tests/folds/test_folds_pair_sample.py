@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from statcv import fold_plan
 from statcv.errors import ArgumentError, SchemeError
 from statcv.folds import FoldPlan, make_plan
-from statcv.folds.schemes.pairs import count_unlike, least_budget
+from statcv.folds.schemes.holdout import count_unlike, least_budget
 
 
 def plan_of(y, kind, pairs, seed=1, **more):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import combine_pvalues, norm
 
 from statcv.errors import ArgumentError, DataError
-from statcv.inference.meta.combination import fisher, one_sided, stouffer
+from statcv.inference.meta.effects import fisher, one_sided, stouffer
 
 PUBLISHED = [0.38976, 0.12437, 0.04829, 0.03233]
 shares = st.floats(1e-12, 1 - 1e-12)

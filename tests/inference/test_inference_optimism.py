@@ -247,7 +247,7 @@ def test_clusters_drawn_twice_count_as_two():
 def test_two_stages_keep_the_classes_of_a_stratified_sample():
     data, times = frame(30), 8
     setup = setup_of("y ~ a", data, Logit(C=1.0))
-    study = resampling.ResamplingStudy((AUROC,), True, None, 7, times)
+    study = resampling.Samples((AUROC,), True, None, 7, times)
     samples_of = resampling.Resampling(setup, study)
     samples, generators = samples_of.samples(range(times))
     for sample, rng in zip(samples, generators, strict=True):
@@ -396,7 +396,7 @@ def test_models_of_other_libraries_and_processes_give_the_same(monkeypatch):
 
 
 def resampled(setup, stratified):
-    study = resampling.ResamplingStudy((AUROC,), stratified, None, 1, 20)
+    study = resampling.Samples((AUROC,), stratified, None, 1, 20)
     return resampling.Resampling(setup, study).samples(range(20))
 
 

@@ -22,7 +22,7 @@ from statcv.errors import (
     StatcvWarning,
 )
 from statcv.formula import make_design
-from statcv.inference.refits.resampling import Resampling, ResamplingStudy
+from statcv.inference.refits.resampling import Resampling, Samples
 from statcv.models.imputation import Completed, Median, Mice
 from statcv.models.imputation.imputed import outcome_in
 
@@ -354,7 +354,7 @@ def test_bootstrap_models_are_imputed_from_their_own_samples(gaps):
     data = gaps[["a", "b", "y"]]
     res = scv.cv("y ~ a + b", data, impute="median", k=3, seed=1)
     found = res.stability(n_boot=20)
-    study = ResamplingStudy((), False, None, 1, 20)
+    study = Samples((), False, None, 1, 20)
     times, _ = Resampling(res.refits.setup, study).samples(range(20))
     for b in range(3):
         sample = data.iloc[np.repeat(np.arange(N), times[b])]

@@ -31,7 +31,7 @@ from statcv.errors import (
     OutcomeError,
     StatcvWarning,
 )
-from statcv.inference.refits.resampling import Resampling, ResamplingStudy
+from statcv.inference.refits.resampling import Resampling, Samples
 from statcv.metrics import calibration_curve, net_benefit
 from statcv.models import Logit
 from statcv.report import result_report
@@ -71,7 +71,7 @@ def test_errors_are_those_of_pminternal_on_the_same_resamples():
     drawn = pd.read_csv(REFERENCE / "stability_samples.csv").to_numpy().T - 1
     times = np.stack([np.bincount(rows, minlength=len(people)) for rows in drawn])
     res = scv.cv("died ~ age + bmi + sex", people, k=5, seed=1)
-    study = ResamplingStudy((), False, None, 1, len(times))
+    study = Samples((), False, None, 1, len(times))
     fits = Resampling(res.refits.setup, study).fits(
         times.astype(np.int32), np.arange(len(times))
     )

@@ -247,9 +247,8 @@ def _form_codes(values: list[Any], name: Hashable) -> tuple[Numbers, int]:
 
 def _form(value: Any) -> Any:
     """Return what equal values share: the written form, or the value itself."""
-    if type(value) is str and value.isascii():
-        return value.strip()
-    if pd.api.types.is_scalar(value) and pd.isna(value):
+    text = isinstance(value, str)  # for which alone isna() would be slow
+    if not text and pd.api.types.is_scalar(value) and pd.isna(value):
         return None
     if isinstance(value, (bool, np.bool_)):
         return str(int(value))

@@ -23,6 +23,8 @@ from statcv.numeric.arrays import Bools, Floats
 from statcv.words import listed
 
 Counts = NDArray[np.int64]
+# a metric of scores, given how many positive and negative records have each
+OfScores = Callable[[Floats, Floats, Floats], float]
 EQUAL = 1e-9  # relative difference of class totals that are weighted to be equal
 LOSES = 0.1  # share of the records that balance may cost without being reported
 SHOWN = 6  # most classes whose totals are named
@@ -66,8 +68,6 @@ def _totals(plan: FoldPlan, response: Response, training: Counts) -> Floats:
     if not isinstance(plan.weighting, ClassWeights):
         return training.astype(np.float64)
     weights, own = plan.weighting.table, np.asarray(plan.weighting.codes)
-    if np.array_equal(own, codes):
-        return np.asarray(training * weights)
     totals = np.zeros((plan.n_fits, classes))
     for code, weight in enumerate(weights.T):
         cells = np.where(own == code, codes, classes)
@@ -303,12 +303,7 @@ def mean_model_auroc(
     return _over(plan, plan.tests.sums(y), plan.fits.mean_by_split(means), _auroc)
 
 
-def _over(
-    plan: FoldPlan,
-    positive: Floats,
-    score: Floats,
-    metric: Callable[[Floats, Floats, Floats], float],
-) -> float:
+def _over(plan: FoldPlan, positive: Floats, score: Floats, metric: OfScores) -> float:
     """Return a metric of one score per split, for the repeats that define it.
 
     The metric is a function of the scores, and of the numbers of positive and negative

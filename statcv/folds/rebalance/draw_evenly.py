@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from statcv.numeric.arrays import Bools, Numbers
 
+Codes = NDArray[np.integer]
 Ints = NDArray[np.int64]
 
 BLOCK = 100_000  # random numbers that are drawn at once
 IDLE = 20  # rounds without an exchange, after which the rest is drawn again
 
 
-def keys_of(lists: NDArray[np.integer], values: NDArray[np.integer], base: int) -> Ints:
+def keys_of(lists: Codes, values: Codes, base: int) -> Ints:
     """Return one number for each pair (list, value), sorted."""
     keys = np.asarray(lists, dtype=np.int64) * base
     keys += values
@@ -32,11 +34,7 @@ def contains(keys: Ints, wanted: Ints) -> Bools:
 
 
 def draw_evenly(
-    need: NDArray[np.integer],
-    pool: NDArray[np.integer],
-    barred: Ints,
-    base: int,
-    rng: np.random.Generator,
+    need: Codes, pool: Codes, barred: Ints, base: int, rng: Generator
 ) -> Numbers:
     """Draw for each list different members of a pool, all about equally often.
 
@@ -89,11 +87,7 @@ def draw_evenly(
 
 
 def _draw_singly(
-    need: NDArray[np.integer],
-    pool: NDArray[np.integer],
-    barred: Ints,
-    base: int,
-    rng: np.random.Generator,
+    need: Codes, pool: Codes, barred: Ints, base: int, rng: Generator
 ) -> Numbers:
     """Draw for one list at a time the members drawn least so far."""
     times = np.zeros(len(pool))
@@ -164,7 +158,7 @@ class _Hands:
         self.drawn[some], self.drawn[others] = self.drawn[others], self.drawn[some]
 
 
-def _settle(hands: _Hands, pool: NDArray[np.integer], rng: np.random.Generator) -> None:
+def _settle(hands: _Hands, pool: Codes, rng: Generator) -> None:
     """Exchange draws between lists until all are valid; draw the rest again."""
     wrong, idle = hands.wrong(), 0
     while len(wrong) and idle < IDLE:
@@ -183,9 +177,7 @@ def _settle(hands: _Hands, pool: NDArray[np.integer], rng: np.random.Generator) 
         _draw_again(hands, int(place), pool, rng)
 
 
-def _draw_again(
-    hands: _Hands, place: int, pool: NDArray[np.integer], rng: np.random.Generator
-) -> None:
+def _draw_again(hands: _Hands, place: int, pool: Codes, rng: Generator) -> None:
     """Replace a draw by the open member that has been drawn least, if there is one."""
     if not hands.are_wrong(np.array([place]))[0]:
         return

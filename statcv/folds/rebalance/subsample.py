@@ -14,6 +14,7 @@ from itertools import combinations, product
 from math import comb, prod
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from statcv.errors import SchemeError
@@ -25,6 +26,7 @@ from statcv.words import plural
 
 Codes = NDArray[np.integer]
 Table = NDArray[np.int64]
+Pairs = tuple[Numbers, Numbers]  # splits, and what each of them drops
 
 MOST = 1_000_000_000  # record numbers that lists may hold in all
 
@@ -88,9 +90,7 @@ class UnequalSets:
         return np.flatnonzero(stays)
 
 
-def subsample(
-    sets: UnequalSets, rng: np.random.Generator, strata: Codes | None = None
-) -> Ragged:
+def subsample(sets: UnequalSets, rng: Generator, strata: Codes | None = None) -> Ragged:
     """Choose the fewest records to drop so that all training sets have equal totals.
 
     Every training set is reduced to the smallest count of each class in any of them;
@@ -138,7 +138,7 @@ def subsample(
     return _lists(np.concatenate(dropped), sizes, n)
 
 
-def upsample(sets: UnequalSets, rng: np.random.Generator) -> Ragged:
+def upsample(sets: UnequalSets, rng: Generator) -> Ragged:
     """Choose training records to use again so that all training sets have equal totals.
 
     Each class is raised to its largest count in any training set, by repeating its own
@@ -264,7 +264,7 @@ def _check_size(number: int, verb: str) -> None:
 
 
 def _draw_classes(
-    need: Table, codes: Codes, absent: Table, rng: np.random.Generator
+    need: Table, codes: Codes, absent: Table, rng: Generator
 ) -> Iterator[Table]:
     """Draw training records of each class: pairs (split, record) as numbers."""
     n = len(codes)
@@ -283,9 +283,7 @@ def _lists(pairs: Table, sizes: Table, n: int) -> Ragged:
     return Ragged.split(pairs, sizes)
 
 
-def bags(
-    sets: UnequalSets, rng: np.random.Generator, n_bags: int = 10
-) -> tuple[Ragged, Ragged]:
+def bags(sets: UnequalSets, rng: Generator, n_bags: int = 10) -> tuple[Ragged, Ragged]:
     """Draw bags of equal class totals from each training set (Breiman 1996).
 
     A bag draws from each class of the training set, with replacement, as many
@@ -345,11 +343,8 @@ def bags(
 # ---- whole strata dropped, as far as the class totals allow ----
 
 
-Ints = NDArray[np.int64]
-
-
 def drop_whole_strata(
-    need: Ints, codes: Codes, strata: Codes, absent: Ints, rng: np.random.Generator
+    need: Table, codes: Codes, strata: Codes, absent: Table, rng: Generator
 ) -> Ragged:
     """Choose strata to drop whole, in random order, as far as each still fits.
 
@@ -394,9 +389,7 @@ def drop_whole_strata(
     return Ragged.split(whole.values, sizes)
 
 
-def _one_by_one(
-    need: Ints, table: Ints, barred: Ints, rng: np.random.Generator
-) -> tuple[Numbers, Numbers]:
+def _one_by_one(need: Table, table: Table, barred: Table, rng: Generator) -> Pairs:
     """Choose strata for one split after the other, those dropped least so far first."""
     number = len(table)
     times = np.where(table.any(axis=1), 0.0, np.inf)
@@ -419,9 +412,7 @@ def _one_by_one(
     return np.concatenate(splits), np.concatenate(chosen)
 
 
-def _kind_by_kind(
-    need: Ints, table: Ints, barred: Ints, rng: np.random.Generator
-) -> tuple[Numbers, Numbers]:
+def _kind_by_kind(need: Table, table: Table, barred: Table, rng: Generator) -> Pairs:
     """Choose how many strata of each composition to drop, and then which."""
     number = len(table)
     rows, kind_of = kinds_of_rows(table)
@@ -439,9 +430,7 @@ def _kind_by_kind(
     return splits, chosen
 
 
-def _ask_for_kinds(
-    need: Ints, rows: Ints, many: Ints, rng: np.random.Generator
-) -> tuple[Numbers, Numbers]:
+def _ask_for_kinds(need: Table, rows: Table, many: Table, rng: Generator) -> Pairs:
     """Return pairs (split, kind): each split's strata one by one while one fits."""
     left = need.copy()
     asking, asked = [np.empty(0, np.intp)], [np.empty(0, np.intp)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from statcv.folds.ragged import Ragged
@@ -12,6 +13,7 @@ from statcv.numeric.arrays import Numbers
 
 Ints = NDArray[np.int64]
 Cost = tuple[int, int]
+Fold = tuple[int, Numbers]  # the number of a fold, and its units
 
 CLASS_WEIGHT = 4  # weight of the spread of a class, relative to that of fold sizes
 STARTS = 6  # orders in which units are placed, if there are few
@@ -38,7 +40,7 @@ def kinds_of_rows(table: NDArray[np.integer]) -> tuple[Ints, Numbers]:
 
 
 def allocate(
-    table: NDArray[np.integer], k: int, rng: np.random.Generator, *, by_class: bool
+    table: NDArray[np.integer], k: int, rng: Generator, *, by_class: bool
 ) -> Numbers:
     """Allocate units at random to k folds, as evenly as whole units allow.
 
@@ -87,7 +89,7 @@ def allocate(
     return rng.permutation(k)[fold]
 
 
-def _place(rows: Ints, many: Numbers, k: int, rng: np.random.Generator) -> Numbers:
+def _place(rows: Ints, many: Numbers, k: int, rng: Generator) -> Numbers:
     """Return the fold of every unit, kind after kind."""
     units = int(many.sum())
     size = rows.sum(axis=1)
@@ -107,7 +109,7 @@ def _place(rows: Ints, many: Numbers, k: int, rng: np.random.Generator) -> Numbe
 
 
 def _place_in_order(
-    rows: Ints, many: Numbers, k: int, order: Numbers, rng: np.random.Generator
+    rows: Ints, many: Numbers, k: int, order: Numbers, rng: Generator
 ) -> Numbers:
     """Place kind by kind, each unit where it adds least to the sum of squares."""
     held = np.zeros((k, rows.shape[1]), dtype=np.int64)
@@ -126,7 +128,7 @@ def _place_in_order(
     return placed
 
 
-def _fill(load: Ints, step: int, many: int, rng: np.random.Generator) -> Ints:
+def _fill(load: Ints, step: int, many: int, rng: Generator) -> Ints:
     """Return how often each fold is chosen, always the smallest, ties at random.
 
     >>> import numpy as np
@@ -157,7 +159,7 @@ def _squares(held: Ints) -> Ints:
 
 
 def _exchange(
-    rows: Ints, kind: Numbers, placed: Numbers, k: int, rng: np.random.Generator
+    rows: Ints, kind: Numbers, placed: Numbers, k: int, rng: Generator
 ) -> tuple[Numbers, Cost]:
     """Move or swap units between two folds at a time while it lowers the cost."""
     held = np.zeros((k, rows.shape[1]), dtype=np.int64)
@@ -191,7 +193,7 @@ def _is_even(held: Ints, least: int) -> bool:
     return bool(held.max(axis=0).sum() <= least and np.ptp(size) <= 1)
 
 
-def _pairs(held: Ints, rng: np.random.Generator) -> Ints:
+def _pairs(held: Ints, rng: Generator) -> Ints:
     """List pairs of folds: all of few; of many, the extreme ones with some others."""
     k = len(held)
     if k * (k - 1) <= ALL_PAIRS * 2:
@@ -204,12 +206,7 @@ def _pairs(held: Ints, rng: np.random.Generator) -> Ints:
 
 
 def _best_exchange(
-    rows: Ints,
-    kind: Numbers,
-    held: Ints,
-    one: tuple[int, Numbers],
-    other: tuple[int, Numbers],
-    rng: np.random.Generator,
+    rows: Ints, kind: Numbers, held: Ints, one: Fold, other: Fold, rng: Generator
 ) -> tuple[Numbers, Numbers] | None:
     """Return the units of two folds after the best move or swap, None if none helps."""
     (f, mine), (g, yours) = one, other
@@ -232,7 +229,7 @@ def _best_exchange(
     return np.append(kept[0], coming), np.append(kept[1], leaving)
 
 
-def _one_of_each(kind: Numbers, units: Numbers, rng: np.random.Generator) -> Numbers:
+def _one_of_each(kind: Numbers, units: Numbers, rng: Generator) -> Numbers:
     """Return a unit of each kind; of very many kinds, some."""
     units = rng.permutation(units)
     first = np.unique(kind[units], return_index=True)[1]

@@ -10,7 +10,6 @@ from typing import Literal, cast
 
 from statcv.errors import SchemeError, suggestion
 from statcv.folds.schemes import holdout as holding
-from statcv.folds.schemes import pairs
 from statcv.folds.schemes.holdout import Hold
 from statcv.tables import Printed, Said
 from statcv.words import stored_rows
@@ -69,12 +68,12 @@ class Scheme(Printed):
     @property
     def has_pairs(self) -> bool:
         """Whether it takes ``pairs=``, and holds out a sample of them at random."""
-        return self.hold is pairs.unlike_pairs
+        return self.hold is holding.unlike_pairs
 
     @property
     def ranks_by_wins(self) -> bool:
         """Whether a record is ranked by the pairs that it wins."""
-        return self.hold is pairs.pairs_of_records
+        return self.hold is holding.pairs_of_records
 
     @property
     def spreads(self) -> bool:
@@ -136,11 +135,9 @@ DRAWS = 20  # draws of dropped records over which rebalanced leave-one-out avera
 def _read(row: tuple[str, ...]) -> Scheme:
     """Return the scheme of a row of the table, in which a hyphen stands for none."""
     name, splits, hold, rebalance, repeats, by_stratum, sentence = row
-    function = {**vars(holding), **vars(pairs)}[hold]
     how, said = None if rebalance == "-" else rebalance, by_stratum.removeprefix("-")
-    return Scheme(
-        name, sentence, function, cast(Splits, splits), int(repeats), how, said
-    )
+    own = vars(holding)[hold], cast(Splits, splits), int(repeats), how, said
+    return Scheme(name, sentence, *own)
 
 
 SCHEMES: dict[str, Scheme] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from statcv.folds.strata.stratifier import ByValue, Cut
 from statcv.folds.strata.thresholds import Thresholds, as_number, between, intervals
 from statcv.numeric.arrays import Numbers
 from statcv.tables import Printed
-from statcv.words import plural
+from statcv.words import plural, stored_sections
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,12 +155,7 @@ class Strata(Printed):
 
 QUANTILE, HASH, VALUE = "by_quantile", "by_hash", "by_value"
 _STRATIFIER = re.compile(rf"({QUANTILE}|{HASH}|{VALUE})\((.*)\)", re.DOTALL)
-_WHY = {
-    HASH: "the folds are a keyed hash of {label}, and a table holds no key: other "
-    "records find their fold with by_hash(…), where the key is.",
-    VALUE: "the folds hold whole values of {label}, and the plan knows which records "
-    "are equal, but not their values: it says nothing of other records.",
-}
+SAID = partial(stored_sections, "statcv.folds.strata", "clusters.ini")
 
 
 def read_strata(
@@ -214,7 +210,8 @@ def unknown_cut(strata: Strata, digests: NDArray[np.uint64] | None = None) -> Cu
 
     Folds may be intervals of digests, between the least of each but the first.
     """
-    why, codes = _WHY[strata.made_by].format(label=strata.label), np.empty(0, np.intp)
+    why = SAID()["unknown"][strata.made_by].format(label=strata.label)
+    codes = np.empty(0, np.intp)
     values = ByValue((strata.label,))
     return Cut(values, strata.count, False, codes, "", digests, unknown=why)
 
@@ -253,12 +250,6 @@ def _with_bins(
     return replace(
         strata, cuts=tuple(cuts), folds=tuple(folds), labels=tuple(labels), bins=bins
     )
-
-
-_ADVICE = {
-    QUANTILE: "let all sites use the thresholds, or the stratifier, of one plan",
-    HASH: "balanced=True makes thresholds of a site's own records, so leave it out",
-}
 
 
 def joined_strata(parts: Mapping[str, Strata]) -> Strata:
@@ -314,9 +305,10 @@ def _check_bins(parts: Mapping[str, Strata]) -> None:
             else:
                 here = first if key in reference else site
                 what = f"the bin {text} of {parts[site].label} is only at site {here!r}"
+            advice = SAID()["joining"]
             raise SchemeError(
                 f"plans that are joined must have the same thresholds and folds: {what}"
-                f"; {_ADVICE.get(parts[site].made_by, _ADVICE[QUANTILE])}."
+                f"; {advice.get(parts[site].made_by, advice[QUANTILE])}."
             )
 
 

@@ -57,8 +57,6 @@ def normalise(value: Any) -> str:
 
 
 def _written_text(text: str) -> str:
-    if text.isascii():
-        return text.strip()
     try:
         text.encode()
     except UnicodeEncodeError as error:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import product
 from typing import Any
 
@@ -65,8 +65,6 @@ def source_values(source: ColumnSource, fits: Integers) -> Floats:
     """Return the columns of a source in some training sets, (m, n, k) or (1, n, k)."""
     if source.state is None:
         return source.evaluate(np.zeros(1, dtype=np.int64))
-    if len(fits) == 1:
-        return source.evaluate(source.state[fits])
     states, place = np.unique(source.state[fits], return_inverse=True)
     made = source.evaluate(states)
     return made if len(states) == 1 else made[place]
@@ -210,65 +208,54 @@ class Learner:
                 raise NotKnownError
         return found
 
-    def _value(self, node: ast.expr) -> Columns | float:
+    def _value(self, node: ast.expr) -> Any:
+        """Return a number, or columns; an expression that learns has columns."""
         if not learns(node, self.functions):
             return self._fixed(node)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            return negative(self._columns(node.operand))
+            return negative(self._value(node.operand))
         if isinstance(node, ast.BinOp):
             return self._operation(node)
         if isinstance(node, ast.Call):
             return self._call(node)
         raise NotKnownError
 
-    def _columns(self, node: ast.expr) -> Columns:
-        found = self._value(node)
-        return found if isinstance(found, list) else [{ONE: found}]
-
     def _operation(self, node: ast.BinOp) -> Columns:
-        left, right = self._value(node.left), self._value(node.right)
-        number = right if isinstance(right, float) else None
-        if isinstance(node.op, ast.Div) and number:
-            right = 1 / number
-        elif isinstance(node.op, ast.Pow) and number in (1.0, 2.0, 3.0):
-            assert isinstance(left, list)
-            made = left
-            for _ in range(int(number) - 1):
-                made = [times(a, b) for a, b in zip(made, left, strict=True)]
-            return made
-        elif not isinstance(node.op, ast.Add | ast.Sub | ast.Mult):
-            raise NotKnownError
-        if isinstance(node.op, ast.Sub):
+        left, right, kind = self._value(node.left), self._value(node.right), node.op
+        number = right if isinstance(right, float) else 0.0
+        if isinstance(kind, ast.Pow) and number in (1.0, 2.0, 3.0):
+            return [reduce(times, [one] * int(number)) for one in left]
+        if isinstance(kind, ast.Div) and number:
+            kind, right = ast.Mult(), 1 / number
+        elif isinstance(kind, ast.Sub):
             right = -right if isinstance(right, float) else negative(right)
-        combine = plus if isinstance(node.op, ast.Add | ast.Sub) else times
+            kind = ast.Add()
+        if not isinstance(kind, ast.Add | ast.Mult):
+            raise NotKnownError
+        combine = plus if isinstance(kind, ast.Add) else times
         return [combine(a, b) for a, b in side_by_side(left, right)]
 
     def _call(self, node: ast.Call) -> Columns:
-        if isinstance(node.func, ast.Name) and node.func.id == "I":
-            return self._columns(node.args[0])
-        found = self._function(node.func)
+        name = getattr(node.func, "id", None)
+        if name == "I":
+            return list(self._value(node.args[0]))
+        found = (
+            self.functions.get(name) if name else _evaluated(node.func, self.functions)
+        )
         transform = getattr(found, "__patsy_stateful_transform__", None)
         given = [self._argument(one) for one in node.args]
-        named = {str(one.arg): _literal(one.value) for one in node.keywords}
-        if transform is None:
-            if not isinstance(found, np.ufunc) or named or found.nout != 1:
-                raise NotKnownError
-            return self._mapped(found, given)
-        known = self.transforms.get(transform)
-        if known is None:
+        named = {str(one.arg): ast.literal_eval(one.value) for one in node.keywords}
+        if transform in self.transforms:
+            return self.transforms[transform](self, *given, **named)
+        if transform or not isinstance(found, np.ufunc) or named or found.nout != 1:
             raise NotKnownError
-        return known(self, *given, **named)
+        return self._mapped(found, given)
 
     def _argument(self, node: ast.expr) -> Any:
         try:
             return ast.literal_eval(node)
         except ValueError:
             return self._value(node)
-
-    def _function(self, node: ast.expr) -> Any:
-        if isinstance(node, ast.Name):
-            return self.functions.get(node.id)
-        return _evaluated(node, self.functions)
 
     def _fixed(self, node: ast.expr) -> Columns | float:
         """Return the columns of an expression that learns nothing."""
@@ -425,29 +412,11 @@ def learns(node: ast.AST, functions: Mapping[str, Any]) -> bool:
     """Return whether an expression calls a function that learns."""
     if isinstance(node, ast.Name | ast.Constant):
         return False
-    return any(
-        hasattr(functions.get(name), "__patsy_stateful_transform__")
-        for name in _called(node)
-    )
-
-
-@lru_cache(maxsize=1024)
-def _called(node: ast.AST) -> tuple[str, ...]:
-    """Return the names of the functions that an expression calls."""
-    return tuple(
-        one.func.id
-        for one in ast.walk(node)
-        if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)
-    )
+    calls = (one.func for one in ast.walk(node) if isinstance(one, ast.Call))
+    called = (functions.get(getattr(one, "id", "")) for one in calls)
+    return any(hasattr(one, "__patsy_stateful_transform__") for one in called)
 
 
 def _evaluated(node: ast.expr, names: Mapping[str, Any]) -> Any:
     code = compile(ast.fix_missing_locations(ast.Expression(node)), "", "eval")
     return eval(code, {"__builtins__": {}}, dict(names))
-
-
-def _literal(node: ast.expr) -> Any:
-    try:
-        return ast.literal_eval(node)
-    except ValueError:
-        raise NotKnownError from None

@@ -42,11 +42,8 @@ def _moments_of(
 ) -> tuple[Column, Floats, Floats]:
     """Return a line in standardised numbers, with its mean and standard deviation."""
     n, sizes = learner.sets.n, learner.sets.sizes
-    (monomial,) = learner.orthogonal(line, 1)
+    (_, monomial), root = _orthonormal(learner, line, 1)
     phi = learner.sources[monomial[0][0]].values[:, 0]
-    root = learner.sets.roots(np.column_stack([np.full(n, 1 / np.sqrt(n)), phi]))
-    if not (root[:, 1, 1] > SPREAD).all():
-        raise expressions.NotKnownError
     center = line.x.mean()
     slope = line.slope * (phi @ (line.x - center))
     shift = line.shift + line.slope * center
@@ -55,24 +52,34 @@ def _moments_of(
     return {monomial: slope, ONE: shift}, mean, spread
 
 
-def _poly(learner: Learner, x: Any, degree: int = 1) -> Columns:
-    (column,) = _data(x)
-    line = learner.line(column)
-    if line is None or type(degree) is not int or degree < 1:
-        raise expressions.NotKnownError
-    n = learner.sets.n
-    monomials = [ONE, *learner.orthogonal(line, degree)]
+def _orthonormal(
+    learner: Learner, line: Line, degree: int
+) -> tuple[list[expressions.Monomial], Floats]:
+    """Return polynomials that are orthonormal in all records, and what turns them.
+
+    The second is the Cholesky factor of their Gram matrix in each training set.
+    """
+    n, monomials = learner.sets.n, [ONE, *learner.orthogonal(line, degree)]
     phi = [np.full(n, 1 / np.sqrt(n))]
     phi += [learner.sources[one[0][0]].values[:, 0] for one in monomials[1:]]
     root = learner.sets.roots(np.column_stack(phi))
     if not (np.einsum("mii->mi", root) > SPREAD).all():
         raise expressions.NotKnownError
+    return monomials, root
+
+
+def _poly(learner: Learner, x: Any, degree: int = 1) -> Columns:
+    (column,) = _data(x)
+    line = learner.line(column)
+    if line is None or type(degree) is not int or degree < 1:
+        raise expressions.NotKnownError
+    monomials, root = _orthonormal(learner, line, degree)
     mixed = np.linalg.inv(root).transpose(0, 2, 1)
     sign = np.sign(line.slope)
     made: Columns = []
     for j in range(1, degree + 1):
         turned = sign**j
-        own: Column = {ONE: mixed[:, 0, j] / np.sqrt(n) * turned}
+        own: Column = {ONE: mixed[:, 0, j] / np.sqrt(learner.sets.n) * turned}
         for i in range(1, j + 1):
             own[monomials[i]] = mixed[:, i, j] * turned
         made.append(own)
@@ -86,15 +93,14 @@ def _bs(
     knots: Any = None,
     degree: int = 3,
     include_intercept: bool = False,
-    lower_bound: Any = None,
-    upper_bound: Any = None,
+    **bounds: Any,
 ) -> Columns:
     line = _rising(learner, x)
     order = degree + 1
     if type(degree) is not int or degree < 0 or (df is None) == (knots is None):
         raise expressions.NotKnownError
     given = df - order + (not include_intercept) if knots is None else np.sort(knots)
-    placed = _knots(learner, line, given, lower_bound, upper_bound)
+    placed = _knots(learner, line, given, **bounds)
     ends = [placed[:, [0]]] * degree, [placed[:, [-1]]] * degree
     states = np.hstack([*ends[0], placed, *ends[1]])
     number = learner.by_state(
@@ -111,21 +117,18 @@ def _cubic(
     x: Any,
     df: Any = None,
     knots: Any = None,
-    lower_bound: Any = None,
-    upper_bound: Any = None,
     constraints: Any = None,
     *,
     cyclic: bool,
+    **bounds: Any,
 ) -> Columns:
     if (df is None) == (knots is None) or constraints not in (None, "center"):
         raise expressions.NotKnownError
     line, bound = _rising(learner, x), constraints is not None
-    if knots is None:
-        within = lower_bound is not None or upper_bound is not None
-        if within or df < (1 if cyclic or bound else 2):
-            raise expressions.NotKnownError
+    if knots is None and (bounds or df < (1 if cyclic or bound else 2)):
+        raise expressions.NotKnownError
     given = df - 2 + bound + cyclic if knots is None else np.unique(knots)
-    states = _knots(learner, line, given, lower_bound, upper_bound, distinct=True)
+    states = _knots(learner, line, given, distinct=True, **bounds)
     if states.shape[1] < 3 or not (np.diff(states, axis=1) > 0).all():
         raise expressions.NotKnownError
     number = learner.by_state(
@@ -226,9 +229,10 @@ def _knots(
     learner: Learner,
     line: Line,
     inner: Any,
-    lower: Any,
-    upper: Any,
     distinct: bool = False,
+    *,
+    lower_bound: Any = None,
+    upper_bound: Any = None,
 ) -> Floats:
     """Return the knots of each training set, the outermost at the bounds.
 
@@ -238,7 +242,7 @@ def _knots(
     line : Line
     inner : numpy.ndarray or int
         The inner knots, or how many of them are quantiles.
-    lower, upper : float or None
+    lower_bound, upper_bound : float or None
         The bounds; by default the smallest and the largest value.
     distinct : bool, default False
         Whether quantiles are those of distinct values.
@@ -248,10 +252,10 @@ def _knots(
         raise expressions.NotKnownError
     shares = np.linspace(0, 1, 2 if given else inner + 2).tolist()
     low, *placed, high = learner.sets.quantiles(line.x, shares, distinct).T
-    if lower is not None:
-        low = line.back(lower, fits)[:, 0]
-    if upper is not None:
-        high = line.back(upper, fits)[:, 0]
+    if lower_bound is not None:
+        low = line.back(lower_bound, fits)[:, 0]
+    if upper_bound is not None:
+        high = line.back(upper_bound, fits)[:, 0]
     made = np.column_stack(
         [low, *(line.back(inner, fits).T if given else placed), high]
     )

@@ -291,10 +291,7 @@ class Clr(LearnsFromRows):
             )
 
     def transform(
-        self,
-        *parts: Any,
-        pseudocount: float | None = None,
-        prevalence: float | None = None,
+        self, *parts: Any, pseudocount: float | None = None, **learnt: Any
     ) -> Floats:
         """Return the log-ratios among the chosen parts, and 0 for the others."""
         values = _side_by_side(parts)

@@ -28,7 +28,7 @@ from statcv.formula.language import limits
 from statcv.formula.language.expansion import DOT, Expansion, Term, expand, mentioned
 from statcv.formula.language.quoting import quoted, without_signs_of_r
 from statcv.formula.language.reader import resolve
-from statcv.formula.language.scope import Factor, column_factor
+from statcv.formula.language.scope import Factor, Scope, column_factor
 from statcv.formula.outcomes.survival import surv_arguments
 from statcv.tables import Printed, Said
 from statcv.words import plural
@@ -108,10 +108,7 @@ class Formula(Printed):
 
 
 def parse_formula(
-    text: object,
-    columns: Sequence[str],
-    scope: Mapping[str, Any],
-    not_in_dot: Collection[str] = (),
+    text: object, columns: Sequence[str], scope: Scope, not_in_dot: Collection[str] = ()
 ) -> Formula:
     """Parse a formula, given the columns of the data.
 

@@ -26,17 +26,16 @@ from statcv.errors import FormulaError, suggestion
 from statcv.numeric.arrays import Numbers
 from statcv.words import joined, stored_sections
 
-REMEDY = (
-    "it learns from the data, and held-out rows would leak into training. Use a term "
-    "that is learnt in each fold: center, scale, bs, cr, poly."
-)
+PERMITTED = stored_sections("statcv.formula.language", "permitted.ini")
+_SENTENCES = {k: v.replace("\n", " ") for k, v in PERMITTED["sentences"].items()}
+REMEDY, OFFERED = _SENTENCES["remedy"], _SENTENCES["offered"]
+
+
+Evaluate = Callable[[pd.DataFrame], Any]  # function that evaluates an expression
 
 
 def check_rowwise(
-    evaluate: Callable[[pd.DataFrame], Any],
-    frame: pd.DataFrame,
-    columns: Sequence[str],
-    what: str,
+    evaluate: Evaluate, frame: pd.DataFrame, columns: Sequence[str], what: str
 ) -> None:
     """Check that an expression gives a subset of rows the same values as all rows.
 
@@ -111,7 +110,6 @@ def _same(part: Any, whole: Any) -> bool:
 
 # ---- what a formula may call, decided by the object and not by its name ----
 
-PERMITTED = stored_sections("statcv.formula.language", "permitted.ini")
 _WRITING = frozenset({"out", "inplace", "copy", "where"})
 _CLOSED = frozenset({"numpy", "pandas", "scipy", "statcv", "patsy", "builtins"})
 
@@ -228,12 +226,6 @@ def check_function(value: object, shown: str, code: str) -> None:
     if name in _LEARNING:
         raise FormulaError(f"the term {code!r} calls {shown}: {REMEDY}")
     raise FormulaError(f"the term {code!r} calls {shown}, which {why}. {OFFERED}")
-
-
-OFFERED = (
-    "A formula calls the functions of statcv, elementwise functions of NumPy such as "
-    "np.log and np.where, and functions that your script defines or imports by name."
-)
 
 
 def in_module(module: ModuleType, names: list[str], shown: str, code: str) -> object:

@@ -6,29 +6,17 @@ import ast
 import builtins
 import keyword
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
 from types import ModuleType
 from typing import Any, TypeGuard
 
 from statcv.errors import ColumnError, FormulaError, suggestion
-from statcv.formula.language import permitted
+from statcv.formula.language import limits, permitted
+from statcv.formula.language import scope as scopes
 from statcv.formula.language.functions import LEARNING_ARGUMENT
-from statcv.formula.language.limits import (
-    MAX_EXPRESSIONS,
-    MAX_TEXT,
-    check_cost,
-    check_count,
-)
 from statcv.formula.language.quoting import column_of, quoted
-from statcv.formula.language.scope import (
-    ALIAS,
-    LEARNING,
-    Factor,
-    column_factor,
-    of_r,
-    transforms,
-)
+from statcv.formula.language.scope import Factor, Scope
 from statcv.vocabulary import function_answer
 
 # ---- a term read as Python ----
@@ -150,8 +138,10 @@ def _matching(call: ast.Call, columns: Collection[str], code: str) -> list[str]:
         )
     names: dict[str, None] = {}
     for pattern in patterns:
-        if len(pattern) > MAX_TEXT:
-            raise FormulaError(f"columns() has a pattern above {MAX_TEXT} characters.")
+        if len(pattern) > limits.MAX_TEXT:
+            raise FormulaError(
+                f"columns() has a pattern above {limits.MAX_TEXT} characters."
+            )
         matched = [name for name in columns if fnmatchcase(name, pattern)]
         if not matched:
             raise ColumnError(
@@ -175,7 +165,7 @@ _INNER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def resolve(
-    codes: Iterable[str], columns: Collection[str], scope: Mapping[str, Any]
+    codes: Iterable[str], columns: Collection[str], scope: Scope
 ) -> tuple[dict[str, Factor], dict[str, Any]]:
     """Return the factors of some expressions, and the names they use from the scope.
 
@@ -202,10 +192,12 @@ def resolve(
     for code in codes:
         column = column_of(code)
         if column is not None and column in columns:
-            factors[code] = column_factor(code, column, "Q" in columns)
+            factors[code] = scopes.column_factor(code, column, "Q" in columns)
             continue
         expressions += 1
-        check_count(expressions, MAX_EXPRESSIONS, "terms that are not columns")
+        limits.check_count(
+            expressions, limits.MAX_EXPRESSIONS, "terms that are not columns"
+        )
         reader = _Reader(code, columns, scope)
         factors[code] = reader.factor()
         functions.update(reader.functions)
@@ -215,9 +207,7 @@ def resolve(
 class _Reader(ast.NodeTransformer):
     """Classifies the names of one expression as columns, functions or its own."""
 
-    def __init__(
-        self, code: str, columns: Collection[str], scope: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, code: str, columns: Collection[str], scope: Scope) -> None:
         self.code, self.columns, self.scope = code, columns, scope
         self.used: dict[str, None] = {}
         self.functions: dict[str, Any] = {}
@@ -227,7 +217,7 @@ class _Reader(ast.NodeTransformer):
     def factor(self) -> Factor:
         """Return the factor of the expression."""
         tree = parsed_term(self.code)
-        self.renamed |= check_cost(tree, self.code)
+        self.renamed |= limits.check_cost(tree, self.code)
         self.top = tree.body
         if isinstance(tree.body, ast.Name):
             self._column(tree.body.id)  # a function by itself is not a term
@@ -295,14 +285,14 @@ class _Reader(ast.NodeTransformer):
             )
         if name == "Q":
             self._column(_literal(node.args, self.code))
-        found = transforms().get(name)
+        found = scopes.transforms().get(name)
         if found is None and (found := self._of_r(name)) is None:
             found = self.functions[name] = self._called(name)
         permitted.check_arguments(found, node, f"{name}()", self.code)
         node.func = self._function(function)
         if name == "clr" and _learns(node):
             self.renamed = True
-            node.func = ast.Name(LEARNING + name, ast.Load())
+            node.func = ast.Name(scopes.LEARNING + name, ast.Load())
 
     def _call_by_attribute(self, node: ast.Call, function: ast.Attribute) -> None:
         shown = ast.unparse(function)
@@ -367,7 +357,7 @@ class _Reader(ast.NodeTransformer):
         if node.id not in self.columns:
             return node
         self.renamed = True
-        return ast.Name(ALIAS + node.id, ast.Load())
+        return ast.Name(scopes.ALIAS + node.id, ast.Load())
 
     def _called(self, name: str) -> Any:
         value = self.scope.get(name)
@@ -378,14 +368,14 @@ class _Reader(ast.NodeTransformer):
             permitted.check_function(getattr(builtins, name), f"{name}()", self.code)
         raise FormulaError(
             f"the term {self.code!r} calls {name!r}, which is not a known function."
-            + (_of_numpy(name) or suggestion(name, transforms()))
+            + (_of_numpy(name) or suggestion(name, scopes.transforms()))
         )
 
     def _of_r(self, name: str) -> object | None:
         """Return a function of R, unless the script has one of that name."""
         own = self.scope.get(name)
         lent = callable(own) and permitted.why_refused(own) is None
-        return None if lent else of_r().get(name)
+        return None if lent else scopes.of_r().get(name)
 
     def _lent(self, name: str) -> bool:
         """Whether a name that is not a column is a function."""
@@ -394,7 +384,7 @@ class _Reader(ast.NodeTransformer):
             permitted.check_function(value, name, self.code)
             self.functions.setdefault(name, value)
             return True
-        return name in transforms()
+        return name in scopes.transforms()
 
     def _of_module(self, name: str, node: ast.Attribute) -> bool:
         """Whether ``name.attribute`` is a module's, and not a column's."""

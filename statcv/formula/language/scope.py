@@ -20,21 +20,15 @@ import patsy
 import patsy.builtins
 
 from statcv.errors import FormulaError, StatcvError
-from statcv.formula.language.functions import (
-    Clr,
-    bs,
-    clr,
-    log,
-    offset,
-    poly,
-    standardize,
-    strata,
-)
+from statcv.formula.language import functions as own
 from statcv.formula.language.permitted import PERMITTED
 from statcv.numeric.arrays import Bools
 
 ALIAS = "_function_"  # prefix of a function that shares its name with a column
 LEARNING = "_learning_"  # prefix of a clr() that is learnt on training rows
+
+
+Scope = Mapping[str, Any]  # what the script has under its names
 
 
 def caller_scope() -> ChainMap[str, Any]:
@@ -78,20 +72,22 @@ def column_factor(code: str, column: str, renamed: bool) -> Factor:
 def transforms() -> Mapping[str, Any]:
     """Return the functions of every formula: patsy's, and the package's own."""
     known = {name: getattr(patsy.builtins, name) for name in patsy.builtins.__all__}
-    scaled = {"scale": standardize, "standardize": standardize, "strata": strata}
-    return {**known, **scaled, "bs": bs, "clr": clr, "poly": poly, "offset": offset}
+    names = ("standardize", "strata", "bs", "clr", "poly", "offset")
+    ours = {name: getattr(own, name) for name in names}
+    return {**known, **ours, "scale": own.standardize}
 
 
 @cache
 def of_r() -> Mapping[str, Any]:
     """Return R's elementwise functions, which need no ``np.`` in a formula."""
     names, others = PERMITTED["names"]["functions of R"].split(), PERMITTED["r"]
-    return {"log": log, **{own: getattr(np, others.get(own, own)) for own in names}}
+    known = {name: getattr(np, others.get(name, name)) for name in names}
+    return {"log": own.log, **known}
 
 
 def namespace(functions: Mapping[str, Any]) -> dict[str, Any]:
     """Return the names that are available when factors are evaluated."""
-    learning = {LEARNING + "clr": patsy.stateful_transform(Clr)}
+    learning = {LEARNING + "clr": patsy.stateful_transform(own.Clr)}
     known = {**of_r(), **functions, **transforms(), **learning}
     return {**known, **{ALIAS + name: value for name, value in known.items()}}
 

@@ -20,13 +20,14 @@ import patsy
 
 from statcv.formula.by_fold.learnt import Learnt, PreparedTerms
 from statcv.formula.by_fold.training_sets import TrainingSets
-from statcv.formula.frame import is_number
+from statcv.formula.frame import Series, is_number
 from statcv.formula.language import scope
 from statcv.formula.language.parse import Formula
 from statcv.formula.language.permitted import check_rowwise, values_of
 from statcv.numeric.arrays import Floats, Numbers
 
 Levels = tuple[Numbers, tuple[Any, ...]]  # codes of the rows, and labels
+Combined = tuple[tuple[str, ...], Numbers, tuple[str, ...]]  # factors, cells, labels
 
 
 class Terms:
@@ -42,12 +43,7 @@ class Terms:
         Labels of the rows.
     """
 
-    def __init__(
-        self,
-        formula: Formula,
-        columns: Mapping[str, pd.Series[Any]],
-        index: pd.Index[Any],
-    ) -> None:
+    def __init__(self, formula: Formula, columns: Series, index: pd.Index[Any]) -> None:
         self.formula = formula
         self.columns = columns
         self.index = index
@@ -232,9 +228,7 @@ class Terms:
         return found
 
     @cached_property
-    def combined(
-        self,
-    ) -> Mapping[str, tuple[tuple[str, ...], Numbers, tuple[str, ...]]]:
+    def combined(self) -> Mapping[str, Combined]:
         """Categorical factors that a term multiplies, by their joint name.
 
         Each with its factors, their codes in each combination that occurs, shape
@@ -356,9 +350,7 @@ class NumericColumns(Mapping[str, "pd.Series[Any]"]):
         return len(self.places)
 
 
-def multiplied(
-    formula: Formula, columns: Mapping[str, pd.Series[Any]] | pd.DataFrame, n: int
-) -> Floats:
+def multiplied(formula: Formula, columns: Series | pd.DataFrame, n: int) -> Floats:
     """Multiply columns; without interactions all at once, a tenth of the time."""
     products = formula.products
     matrix = np.ones((n, len(products)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -21,7 +21,13 @@ from statcv.errors import (
     suggestion,
     warn,
 )
-from statcv.formula.frame import check_column, is_number, plain_column, shown_label
+from statcv.formula.frame import (
+    Series,
+    check_column,
+    is_number,
+    plain_column,
+    shown_label,
+)
 from statcv.formula.language.overflow import refuse_infinite, refuse_overflow
 from statcv.formula.language.parse import Formula
 from statcv.formula.language.permitted import check_rowwise, values_of
@@ -312,7 +318,7 @@ def _same(level: Any, wanted: Any) -> bool:
 
 def read_outcome(
     formula: Formula,
-    given: Mapping[str, pd.Series[Any]],
+    given: Series,
     index: pd.Index[Any],
     positive: object,
     horizon: object = None,
@@ -381,10 +387,7 @@ def read_outcome(
 
 
 def _values(
-    formula: Formula,
-    code: str,
-    columns: Mapping[str, pd.Series[Any]],
-    ordered: bool = False,
+    formula: Formula, code: str, columns: Series, ordered: bool = False
 ) -> tuple[pd.Series[Any], bool]:
     """Return the values of an expression, and whether they are marked as classes."""
     column = formula.factors[code].column

@@ -18,11 +18,7 @@ from statcv.engine import Setup, progress_bar
 from statcv.errors import MetricError, OutcomeError, UndefinedMetricWarning, warn
 from statcv.inference.refits.optimism import abcloc
 from statcv.inference.refits.refitting import warn_of_refits
-from statcv.inference.refits.resampling import (
-    ResampledValues,
-    Resampling,
-    ResamplingStudy,
-)
+from statcv.inference.refits.resampling import ResampledValues, Resampling, Samples
 from statcv.metrics import calibration_curve
 from statcv.numeric.arrays import Floats
 from statcv.tables import Table
@@ -137,7 +133,7 @@ def corrected_calibration(
     if setup.design.outcome.kind != "binary":
         raise OutcomeError("A calibration curve needs an outcome with two classes.")
     stream = setup.seed if seed is None else seed
-    resampling = Resampling(setup, ResamplingStudy((), False, None, stream, n_boot))
+    resampling = Resampling(setup, Samples((), False, None, stream, n_boot))
     fit, predictions = resampling.of_all
     if not fit.probabilities:
         raise MetricError("A calibration curve needs probabilities as predictions.")

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.engine import Setup
 from statcv.errors import FitError, OutcomeError, SchemeError
@@ -25,7 +24,7 @@ from statcv.inference.intervals.interval import Interval, symmetric
 from statcv.inference.refits import refitting
 from statcv.inference.scores import Scores, clusters_of
 from statcv.metrics import Metric
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import Floats, Numbers, Outcomes
 from statcv.tables import Printed
 
 if TYPE_CHECKING:
@@ -267,7 +266,7 @@ def _unfit(jack: Jackknife) -> str:
 
 
 def _units(
-    plan: FoldPlan, y: NDArray[np.generic], metric: Metric
+    plan: FoldPlan, y: Outcomes, metric: Metric
 ) -> tuple[list[Numbers], Numbers, str]:
     """Return the records deleted together, the sample of each set, and its name."""
     clusters = clusters_of(plan)

@@ -23,11 +23,7 @@ from statcv.errors import StatcvWarning, UndefinedMetricWarning, warn
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.intervals.interval import SCALES, Interval, scale_of
 from statcv.inference.refits.refitting import warn_of_refits
-from statcv.inference.refits.resampling import (
-    ResampledValues,
-    Resampling,
-    ResamplingStudy,
-)
+from statcv.inference.refits.resampling import ResampledValues, Resampling, Samples
 from statcv.metrics import Metric
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.probabilities.distances import DISTANCES
@@ -169,9 +165,7 @@ def _table(corrected: Sequence[OptimismCorrected]) -> Table:
     )
 
 
-def _optimisms(
-    study: ResamplingStudy, setup: Setup, numbers: range
-) -> tuple[Floats, int]:
+def _optimisms(study: Samples, setup: Setup, numbers: range) -> tuple[Floats, int]:
     """Return the optimism of some samples, and how many fits failed."""
     resampling = Resampling(setup, study)
     return resampling.optimisms(numbers), resampling.failed
@@ -277,7 +271,7 @@ def optimism_corrected(
     check_level(level)
     stream = setup.seed if seed is None else seed
     # every metric is read from the same fits
-    study = ResamplingStudy(tuple(metrics), bool(stratified), threshold, stream, n_boot)
+    study = Samples(tuple(metrics), bool(stratified), threshold, stream, n_boot)
     resampling = Resampling(setup, study)
     times, _ = resampling.samples(range(n_boot))
     fits = n_boot * (1 + n_boot * (interval == "two_stage"))
@@ -285,7 +279,8 @@ def optimism_corrected(
     with progress_bar(fits, progress, "fit") as bar:
         source = np.broadcast_to(np.int32(1), times.shape)
         numbers = np.arange(n_boot)
-        found = resampling.values(times, source, numbers, n_jobs, bar)
+        running: dict[str, Any] = {"n_jobs": n_jobs, "bar": bar}
+        found = resampling.values(times, source, numbers, **running)
         apparent = resampling.apparent()
         if interval == "two_stage":
             again, failed = _again(study, setup, n_jobs, bar)
@@ -298,7 +293,7 @@ def optimism_corrected(
 
 
 def _again(
-    study: ResamplingStudy, setup: Setup, n_jobs: int | None, bar: Any
+    study: Samples, setup: Setup, n_jobs: int | None, bar: Any
 ) -> tuple[Floats, int]:
     """Return the optimisms of every sample, and how many fits failed."""
     size = max(1, study.n_boot // TASKS) if setup.fits_together else 1

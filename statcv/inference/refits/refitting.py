@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.arguments import PAIR_SAMPLE
 from statcv.engine import Held, Setup, cut, progress_bar, run_quietly
@@ -21,12 +19,12 @@ from statcv.metrics import Metric
 from statcv.models import theta_of
 from statcv.models.batched import Folds
 from statcv.models.thresholds import NAME, deciding
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import Floats, Numbers, Outcomes
 from statcv.numeric.survival import RiskSets
 from statcv.sensitivity import Sensitivity
 
 
-def without_equals(plan: FoldPlan, how: str, y: NDArray[np.generic]) -> FoldPlan:
+def without_equals(plan: FoldPlan, how: str, y: Outcomes) -> FoldPlan:
     """Omit pairs of equal classes if only pairs of different classes are compared.
 
     Parameters
@@ -43,12 +41,7 @@ def without_equals(plan: FoldPlan, how: str, y: NDArray[np.generic]) -> FoldPlan
 
 
 def affordable(
-    plan: FoldPlan,
-    sets: list[Numbers],
-    how: str,
-    y: NDArray[np.generic],
-    seed: int,
-    most: int,
+    plan: FoldPlan, sets: list[Numbers], how: str, y: Outcomes, seed: int, most: int
 ) -> tuple[FoldPlan, str]:
     """Return a plan that needs at most ``most`` fits, and what was omitted from it.
 
@@ -87,9 +80,7 @@ def affordable(
     raise SchemeError(f"{fits:,} refits would be needed, more than most_fits={most:,}.")
 
 
-def _some_pairs(
-    plan: FoldPlan, y: NDArray[np.generic], wanted: int, seed: int
-) -> Numbers:
+def _some_pairs(plan: FoldPlan, y: Outcomes, wanted: int, seed: int) -> Numbers:
     """Choose pairs: evenly if they are all pairs of two classes, else at random."""
     sizes = np.unique(y, return_counts=True)[1]
     if len(sizes) == 2 and plan.n_splits == sizes.prod():
@@ -98,9 +89,7 @@ def _some_pairs(
     return np.sort(rng.choice(plan.n_splits, wanted, replace=False))
 
 
-def balanced_pairs(
-    plan: FoldPlan, y: NDArray[np.generic], wanted: int, seed: int
-) -> Numbers:
+def balanced_pairs(plan: FoldPlan, y: Outcomes, wanted: int, seed: int) -> Numbers:
     """Choose pairs of different classes in which records occur about equally often.
 
     The records of each class are used in turn, in random order. Each time that both
@@ -264,7 +253,7 @@ def dispersion_in_training(plan: FoldPlan, held: Held) -> Floats:
 
 
 def uncensored_in_training(
-    plan: FoldPlan, y: NDArray[Any], horizons: Sequence[float]
+    plan: FoldPlan, y: Floats, horizons: Sequence[float]
 ) -> tuple[Floats, int]:
     """Return the probability of not being censored, as in each training set.
 

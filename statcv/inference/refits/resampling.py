@@ -46,7 +46,7 @@ class ResampledValues:
 
 
 @dataclass(frozen=True)
-class ResamplingStudy:
+class Samples:
     """What is resampled and how: all that a worker needs beside the setup.
 
     Attributes
@@ -74,7 +74,7 @@ class Resampling:
     A sample is given by how often each record was drawn into it.
     """
 
-    def __init__(self, setup: Setup, study: ResamplingStudy) -> None:
+    def __init__(self, setup: Setup, study: Samples) -> None:
         self.setup, self.study = setup, study
         self.y = setup.design.y
         self.every = np.arange(setup.design.n)
@@ -150,12 +150,7 @@ class Resampling:
         return counts if total == len(self.unit) else counts[:, self.unit]
 
     def values(
-        self,
-        times: Counts,
-        source: Counts,
-        numbers: Rows,
-        n_jobs: int | None = 1,
-        bar: Any = None,
+        self, times: Counts, source: Counts, numbers: Rows, **running: Any
     ) -> list[ResampledValues]:
         """Fit each sample; return each metric on it and on what it was drawn from.
 
@@ -171,7 +166,7 @@ class Resampling:
         metrics = self.study.metrics
         # a sample without two outcomes has no fit, and NaN stays
         found = np.full((len(metrics), 2, len(times)), np.nan)
-        for batch, made in self.fits(times, numbers, n_jobs, bar):
+        for batch, made in self.fits(times, numbers, **running):
             both = np.stack([times[batch], source[batch]])
             for place, metric in enumerate(metrics):
                 found[place][:, batch] = self._of_fits(metric, made, both)

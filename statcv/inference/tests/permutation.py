@@ -18,28 +18,25 @@ from numpy.typing import NDArray
 
 from statcv import engine, errors
 from statcv.arguments import PERMUTATION
-from statcv.engine import run_permuted
+from statcv.engine import Setup, run_permuted
 from statcv.folds import SCHEMES, FoldPlan, Ragged
 from statcv.formula import Design
-from statcv.inference.estimates.values import (
-    beside_itself,
-    means_of_known,
-    values_by_repeat,
-)
+from statcv.inference.estimates import values as estimated
 from statcv.inference.refits.refitting import scores_of
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.models.batched import strata_shares
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import Floats, Numbers, Outcomes
 from statcv.tables import Printed
 from statcv.words import plural, stated
 
+Clusters = Numbers | None  # the cluster of each record, if clusters are permuted
 FEW = 100  # number of distinct permutations below which p is coarse
 AMONG_ALL = "Outcomes are exchanged among all clusters."
 AMONG_EQUAL = "Outcomes are permuted among clusters with the same number of records."
 
 
-def exchanged_clusters(plan: FoldPlan, y: NDArray[np.generic]) -> Numbers | None:
+def exchanged_clusters(plan: FoldPlan, y: Outcomes) -> Clusters:
     """Return the cluster of each record if outcomes are exchanged among all clusters.
 
     They are if clusters differ in size, the outcome is constant within each of them,
@@ -58,7 +55,7 @@ def exchanged_clusters(plan: FoldPlan, y: NDArray[np.generic]) -> Numbers | None
     return codes if (_by_cluster(codes, y)[codes] == y).all() else None
 
 
-def _by_cluster(clusters: Numbers, y: NDArray[np.generic]) -> NDArray[np.generic]:
+def _by_cluster(clusters: Numbers, y: Outcomes) -> Outcomes:
     """Return the outcome of the first record of each cluster."""
     return y[np.unique(clusters, return_index=True)[1]]
 
@@ -75,7 +72,7 @@ def exchange(plan: FoldPlan, design: Design) -> str:
     return "" if np.ptp(np.bincount(strata.codes)) == 0 else AMONG_EQUAL
 
 
-def permuted_clusters(plan: FoldPlan, y: NDArray[np.generic]) -> Numbers | None:
+def permuted_clusters(plan: FoldPlan, y: Outcomes) -> Clusters:
     """Return the cluster of each record if clusters are permuted as a whole.
 
     Return None if records are permuted one by one.
@@ -104,7 +101,7 @@ def permuted_clusters(plan: FoldPlan, y: NDArray[np.generic]) -> Numbers | None:
     return strata.codes
 
 
-def distinct_permutations(clusters: Numbers, y: NDArray[np.generic]) -> float:
+def distinct_permutations(clusters: Numbers, y: Outcomes) -> float:
     """Count the distinct outcomes if clusters of equal size are permuted.
 
     Examples
@@ -126,7 +123,7 @@ def distinct_permutations(clusters: Numbers, y: NDArray[np.generic]) -> float:
     return float(round(math.exp(logarithm))) if logarithm < math.log(1e9) else math.inf
 
 
-def few_permutations(plan: FoldPlan, y: NDArray[np.generic]) -> float:
+def few_permutations(plan: FoldPlan, y: Outcomes) -> float:
     """Count the distinct permutations among clusters; infinite unless they are few."""
     clusters = exchanged_clusters(plan, y)
     if clusters is not None:
@@ -138,7 +135,7 @@ def few_permutations(plan: FoldPlan, y: NDArray[np.generic]) -> float:
     return count if count < FEW else math.inf
 
 
-def few_permutations_caveat(plan: FoldPlan, y: NDArray[np.generic]) -> str:
+def few_permutations_caveat(plan: FoldPlan, y: Outcomes) -> str:
     """Return the caveat that p is coarse if clusters are few; otherwise nothing."""
     count = few_permutations(plan, y)
     if math.isinf(count):
@@ -175,7 +172,7 @@ class Permuted(Printed):
 
 
 def permuted_values(
-    setup: engine.Setup,
+    setup: Setup,
     wanted: Sequence[tuple[Metric, str]],
     times: int,
     *,
@@ -267,12 +264,14 @@ def _values(parts: Sequence[Scores], wanted: Sequence[tuple[Metric, str]]) -> Fl
             for name in ("y", "predicted", "baseline", "threshold")
             if getattr(first, name) is not None
         }
-        parts = [beside_itself(first, len(parts), **differing)]
+        parts = [estimated.beside_itself(first, len(parts), **differing)]
     for place, (metric, how) in enumerate(wanted):
-        found = np.concatenate([values_by_repeat(one, metric, how) for one in parts])
+        found = np.concatenate(
+            [estimated.values_by_repeat(one, metric, how) for one in parts]
+        )
         times = values.shape[1]
         number = np.repeat(np.arange(times), len(found) // times)
-        values[place] = means_of_known(found, number)
+        values[place] = estimated.means_of_known(found, number)
     return values
 
 
@@ -281,11 +280,7 @@ Draw = tuple[FoldPlan, NDArray[Any], list[engine.Held | str]]
 
 
 def _permuted(
-    setup: engine.Setup,
-    clusters: Numbers | None,
-    numbers: range,
-    seed: int,
-    n_jobs: int | None,
+    setup: Setup, clusters: Clusters, numbers: range, seed: int, n_jobs: int | None
 ) -> Iterator[Draw]:
     """Yield cross-validations with outcomes permuted among records or equal clusters.
 
@@ -319,11 +314,7 @@ def _permuted(
 
 
 def _exchanged(
-    setup: engine.Setup,
-    clusters: Numbers,
-    numbers: range,
-    seed: int,
-    n_jobs: int | None,
+    setup: Setup, clusters: Numbers, numbers: range, seed: int, n_jobs: int | None
 ) -> Iterator[Draw]:
     """Yield cross-validations with outcomes exchanged among all clusters.
 
@@ -385,11 +376,7 @@ def is_permutable(plan: FoldPlan) -> bool:
 
 
 def permuted_places(
-    n: int,
-    clusters: Numbers | None,
-    seed: int,
-    number: int,
-    strata: Numbers | None = None,
+    n: int, clusters: Clusters, seed: int, number: int, strata: Numbers | None = None
 ) -> Numbers:
     """Return a permutation of n records: the record that takes the place of each.
 
@@ -437,7 +424,7 @@ def permuted_places(
     return places
 
 
-def _trains_all(setup: engine.Setup, y: NDArray[np.generic]) -> bool:
+def _trains_all(setup: Setup, y: Outcomes) -> bool:
     """Return whether every training set has all classes, or an outcome that varies."""
     design = setup.design
     other = replace(design, outcome=replace(design.outcome, y=y))

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from statcv import errors
-from statcv.engine import installed, write_whole
+from statcv.engine import installed
+from statcv.files import DRAFT, write_whole
 from statcv.sites.messages import MAX_MESSAGE_BYTES, REFUSE, VERSION, Message, canonical
 from statcv.sites.plan import SitesPlan
 from statcv.words import listed
@@ -36,8 +37,6 @@ MAX_FILE_BYTES: Final = OVERHEAD + MAX_MESSAGE_BYTES
 PARTY: Final = r"[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,38}[A-Za-z0-9_])?"
 CARD: Final = re.compile(rf"({PARTY})\.public\.json")
 FILE: Final = re.compile(rf"round-(\d{{2,}})-from-({PARTY})\.statcv")
-# names of the drafts that statcv.engine.write_whole leaves
-DRAFT: Final = re.compile(r"\.(.+)\.[0-9a-f]{32}\.tmp")
 ROSTER: Final = "roster.json"
 # files of people, which are left as they are
 NOTES: Final = ("README", "README.md", "README.txt", "plan.json")

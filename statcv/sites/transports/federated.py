@@ -24,6 +24,7 @@ from typing import Any, Final, NoReturn
 
 from statcv.errors import ArgumentError, MissingPackageError, SiteError, needed
 from statcv.sites import trees
+from statcv.sites.messages import SENTENCES
 from statcv.sites.transports.exchange import write
 from statcv.sites.transports.homes import OWN
 from statcv.words import listed
@@ -42,9 +43,6 @@ MAX_SECONDS_TO_COME_HERE: Final = 180.0
 MAX_SECONDS_PER_TREE: Final = 120.0
 # seconds in which a process must report that it is alive
 MAX_SECONDS_TO_REPORT: Final = 2.0
-HOW_TO_GO_ON: Final = (
-    "nothing was answered; start the server again, and repeat the step at all sites"
-)
 
 
 # ---- processes ----
@@ -75,7 +73,8 @@ class TreeProcess:
                 stderr=subprocess.DEVNULL,
                 env={**known, "OMP_NUM_THREADS": "1"},
             )
-        self.said, self._asked = 0, 0
+        # its number is that by which the system knows it
+        self.said, self._asked, self.number = 0, 0, self._popen.pid
         self._send(asked)
 
     def _send(self, what: object) -> None:
@@ -109,11 +108,6 @@ class TreeProcess:
     def answers(self) -> bool:
         """Whether it has answered all that it was asked."""
         return self._asked == 0
-
-    @property
-    def number(self) -> int:
-        """Its number, by which the system knows it."""
-        return self._popen.pid
 
     @property
     def ended(self) -> bool:
@@ -381,7 +375,8 @@ class Grower:
 
     def _lose(self, why: str) -> NoReturn:
         self.together.lose(why)
-        raise trees.DroppedOutError(f"{self.together.lost}; {HOW_TO_GO_ON}.")
+        again = SENTENCES["trees_again"]
+        raise trees.DroppedOutError(f"{self.together.lost}; {again}.")
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from statcv.errors import ExchangeError, SiteError
+from statcv.files import DRAFT
 from statcv.sites.ledger import Entry, Ledger
 from statcv.sites.plan import SitesPlan
 from statcv.sites.transports import exchange as directory
@@ -217,7 +218,7 @@ def locked(folder: Path) -> Iterator[None]:
         except OSError:  # a file system without locks
             pass
         for path in [*folder.glob(".*.tmp"), *folder.glob("plan-*/.*.tmp")]:
-            if directory.DRAFT.fullmatch(path.name):  # a killed process left it
+            if DRAFT.fullmatch(path.name):  # a killed process left it
                 path.unlink(missing_ok=True)
         yield
     finally:

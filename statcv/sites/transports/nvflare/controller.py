@@ -14,10 +14,10 @@ from nvflare.apis.fl_context import FLContext
 from nvflare.apis.impl.controller import Controller
 from nvflare.apis.shareable import Shareable, make_reply
 
-from statcv.engine import write_whole
 from statcv.errors import SiteError, StatcvError
+from statcv.files import write_whole
 from statcv.sites.coordinator import Coordinator
-from statcv.sites.messages import Message
+from statcv.sites.messages import SENTENCES, Message
 from statcv.sites.plan import SitesPlan
 from statcv.sites.transports.homes import OWN
 from statcv.sites.transports.nvflare import jobs
@@ -29,9 +29,7 @@ SECONDS_BEFORE_LOOKING: Final = 0.5
 MAX_SECONDS_TO_GREET: Final = 2.0  # seconds in which a process that is there says so
 # seconds after which a process that is not there is given up
 MAX_SECONDS_GONE: Final = 1.0
-HOW_TO_GO_ON: Final = (
-    "the run goes on from there when it is begun again with all sites."
-)
+HOW_TO_GO_ON: Final = SENTENCES["run_again"]
 SECONDS_BETWEEN_LOOKS: Final = 0.05  # seconds between looks at what has arrived
 
 

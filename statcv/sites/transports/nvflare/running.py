@@ -32,6 +32,7 @@ from statcv.words import listed
 
 SECONDS_BETWEEN_HEARTBEATS: Final = 2.0  # seconds between the signs of life of a site
 MAX_SECONDS_TO_END: Final = 2.0  # seconds for a process to end when it is asked
+Tell = Callable[[str], None]  # function that shows a sentence
 SECRETS: Final = ("STATCV_KEY", jobs.VARIABLE)
 OUTPUT: Final = "output.txt"
 # seconds for the server to open its port, and sites to come
@@ -89,7 +90,7 @@ def start_server(kit: Path) -> FlareProcess:
     provisioning.check_valid(kit, "the server")
     provisioning.place_server(kit)
     known = {name: os.environ[name] for name in os.environ if name not in SECRETS}
-    return _start("server", kit, "server.server_train", "fed_server.json", known)
+    return _start("server", kit, "server", known)
 
 
 def start_client(home: Path, key: str | None = None) -> FlareProcess:
@@ -101,17 +102,13 @@ def start_client(home: Path, key: str | None = None) -> FlareProcess:
         known["STATCV_KEY"] = key
     beat = (f"uid={name}", f"heart_beat_interval={SECONDS_BETWEEN_HEARTBEATS}")
     kit = home / "nvflare"
-    return _start(name, kit, "client.client_train", "fed_client.json", known, beat)
+    return _start(name, kit, "client", known, beat)
 
 
 def _start(
-    name: str,
-    kit: Path,
-    module: str,
-    settings: str,
-    known: Mapping[str, str],
-    more: Sequence[str] = (),
+    name: str, kit: Path, role: str, known: Mapping[str, str], more: Sequence[str] = ()
 ) -> FlareProcess:
+    module, settings = f"{role}.{role}_train", f"fed_{role}.json"
     (kit / "transfer").mkdir(exist_ok=True)
     command = [sys.executable, "-u", "-m", f"nvflare.private.fed.app.{module}"]
     command += ["-m", str(kit.resolve()), "-s", settings, "--set", "secure_train=true"]
@@ -133,7 +130,7 @@ def _start(
 # ---- until interrupted ----
 
 
-def serve(center: Path, tell: Callable[[str], None]) -> None:
+def serve(center: Path, tell: Tell) -> None:
     """Run the server until it is interrupted."""
     if not (center / "server").exists():
         raise ArgumentError(
@@ -145,11 +142,7 @@ def serve(center: Path, tell: Callable[[str], None]) -> None:
 
 
 def take_part(
-    home: Path,
-    plan: SitesPlan,
-    data: Any,
-    answer: bytes | None,
-    tell: Callable[[str], None],
+    home: Path, plan: SitesPlan, data: Any, answer: bytes | None, tell: Tell
 ) -> None:
     """Take part in runs of a plan until interrupted.
 
