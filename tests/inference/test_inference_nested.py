@@ -30,7 +30,8 @@ def compared(data, *formulas, **more):
 def made(held, draws):
     count = len(held)
     units = Units(np.zeros(count, dtype=int), np.arange(count), np.ones(count, bool))
-    return Influences(0.7, np.asarray(held), units, Draws(*map(np.asarray, draws)))
+    error, given = map(np.asarray, draws)
+    return Influences(0.7, np.asarray(held), units, Draws(error, given, given))
 
 
 @pytest.fixture

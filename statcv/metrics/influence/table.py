@@ -261,9 +261,12 @@ class DerivativeOfTable:
     of_table : callable
         The metric as a function of the counts of records by observed (row) and
         predicted (column) class, shape (K, K), or of the shares of these counts.
+    added : float
+        The records that are added to the table and spread evenly.
     """
 
     of_table: Callable[[Floats], float]
+    added: float = 0.0
 
     def __call__(
         self, y: NDArray[Any], x: Floats, threshold: Floats | float | None = None
@@ -276,6 +279,7 @@ class DerivativeOfTable:
         table = tables_of(0 * codes, *cells, (1, classes))[0]
         if np.isnan(self.of_table(table)):
             return Derivative(np.full(len(codes), np.nan))
+        table += self.added / table.size
         rates = np.empty_like(table)  # the derivatives by the count of each cell
         for cell in np.ndindex(table.shape):
             up, down = table.copy(), table.copy()
@@ -283,7 +287,10 @@ class DerivativeOfTable:
             down[cell] -= STEP
             rates[cell] = (self.of_table(up) - self.of_table(down)) / (2 * STEP)
         own = rates[cells]
-        return Derivative(own - own.mean())
+        if not self.added:
+            return Derivative(own - own.mean())
+        unseen = self.added * float(np.mean(rates**2))
+        return Derivative(own - own.mean(), None, self.of_table(table), unseen)
 
 
 # ---- the table ----
@@ -329,7 +336,17 @@ def influence_on_mean(
     return {"derive": DerivativeOfMean(casewise, root), "weighted": form}
 
 
-def influence_on_table(of_table: Callable[[Floats], float]) -> dict[str, Any]:
-    """Return those of a function of the table of observed and predicted classes."""
-    form = weighted.WeightedTable(of_table)
-    return {"derive": DerivativeOfTable(of_table), "weighted": form}
+ADDED = 2.0  # records added to a table, which for a share are two as in Wilson's limits
+
+
+def influence_on_table(
+    of_table: Callable[[Floats], float], *, of_decisions: bool = False
+) -> dict[str, Any]:
+    """Return those of a function of the table of observed and predicted classes.
+
+    If its denominator depends on the predicted classes, a few records may be all that
+    it counts, and records are added to the table.
+    """
+    added = ADDED if of_decisions else 0.0
+    form = weighted.WeightedTable(of_table, added)
+    return {"derive": DerivativeOfTable(of_table, added), "weighted": form}
