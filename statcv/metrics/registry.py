@@ -71,8 +71,6 @@ _FUNCTIONS: dict[str, Function] = {
     "net_benefit": decision.net_benefit_at,
     "r2_training": numeric.r2,
 }
-# metrics of classes whose denominators depend on the predicted classes
-OF_DECISIONS = ("precision", "npv", "f1", "f1_macro", "matthews")
 # what the table cannot say, such as functions of the number of classes
 _MORE: dict[str, dict[str, Any]] = {
     "brier": {"limits": _of_brier},
@@ -119,8 +117,7 @@ def _listed(
     if reads == "classes":
         known = {"f1_micro": "accuracy"}.get(name, name)
         of_table = getattr(confusion, f"{known}_of")
-        by_decision = name in OF_DECISIONS
-        more |= table.influence_on_table(of_table, of_decisions=by_decision)
+        more |= table.influence_on_table(of_table)
         if of_table is not confusion.accuracy_of:  # the mean of a loss of each record
             more["by_group"] = confusion.MetricOfTables(of_table)
     elif "derive" not in more:

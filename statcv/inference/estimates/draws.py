@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
+from typing import Any
 
 import numpy as np
 
@@ -365,9 +366,25 @@ def variance_at_equality(
 
 # ---- the forms of an estimate ----
 
+# metrics whose denominators depend on the predicted classes, so that they may count few
+OF_FEW = ("precision", "npv", "f1", "f1_macro", "matthews")
+ADDED = 2.0  # records that are added to a table of classes (Agresti & Coull 1998)
+
+
+def with_added(metric: Metric) -> Metric:
+    """Return a metric with records added to the table, if it may count few."""
+    if metric.name not in OF_FEW or metric.by_group is None:
+        return metric
+    more: Any = {
+        name: replace(getattr(metric, name), added=ADDED)
+        for name in ("derive", "weighted")
+    }
+    return replace(metric, **more)
+
 
 def _form(scores: Scores, metric: Metric, how: str) -> _Form:
     """Return how an estimate is made from predictions and weights."""
+    metric = with_added(metric)
     if how == "paired":
         listed = concordant_pairs(scores, metric)
         if listed is not None:

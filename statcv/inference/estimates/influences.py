@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.inference.estimates.draws import Draws, draw
+from statcv.inference.estimates.draws import Draws, draw, with_added
 from statcv.inference.estimates.values import (
     ReadPart,
     lacks_a_class,
@@ -363,6 +363,7 @@ def influences_on(
 
 def _as_held_out(pool: Pool, metric: Metric, how: str) -> Influences | str:
     """Return the influences of records as held-out records."""
+    metric = with_added(metric)
     assert metric.derive is not None
     scores, parts = pool.scores, list(pool.parts(metric, how))
     held, ranked, placed, values = np.zeros(len(scores.y)), [], [], []

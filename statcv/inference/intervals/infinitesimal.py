@@ -140,10 +140,10 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     at least their variance between the fits, each applied to all records. For a ratio,
     and the root of a mean square, the limits are computed on the logarithmic scale.
     The part of a calibration slope below 0 is an error of that size at least, since a
-    fit has no skill at worst. A pooled area reaches further on the side to which it is
-    biased, by the mean error of the draws. Student's t has the degrees of freedom of two samples as
-    large as the smaller class, or for losses and calibration fewer than records if a
-    few of them determine the variance (Satterthwaite).
+    fit has no skill at worst. A pooled area varies more on the side on which its bias
+    lies. Student's t has the degrees of freedom of two samples as large as the smaller
+    class, or for losses and calibration fewer than records if a few of them determine
+    the variance (Satterthwaite).
 
     Parameters
     ----------

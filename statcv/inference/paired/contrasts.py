@@ -96,7 +96,7 @@ NEARLY_TWICE = 1.95
 CHOSEN_ALIKE = ASSUMED["chosen_alike"]
 OF_DECISIONS = ASSUMED["decisions"]
 # metrics that a fit gains, or loses, by finding more records positive
-TRADED = ("sensitivity", "specificity", "precision", "npv", "f1")
+TRADED = ("sensitivity", "specificity", "f1")
 AGAINST_NULL = ASSUMED["against_null"]
 
 

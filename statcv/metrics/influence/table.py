@@ -336,17 +336,7 @@ def influence_on_mean(
     return {"derive": DerivativeOfMean(casewise, root), "weighted": form}
 
 
-ADDED = 2.0  # records added to a table, which for a share are two as in Wilson's limits
-
-
-def influence_on_table(
-    of_table: Callable[[Floats], float], *, of_decisions: bool = False
-) -> dict[str, Any]:
-    """Return those of a function of the table of observed and predicted classes.
-
-    If its denominator depends on the predicted classes, a few records may be all that
-    it counts, and records are added to the table.
-    """
-    added = ADDED if of_decisions else 0.0
-    form = weighted.WeightedTable(of_table, added)
-    return {"derive": DerivativeOfTable(of_table, added), "weighted": form}
+def influence_on_table(of_table: Callable[[Floats], float]) -> dict[str, Any]:
+    """Return those of a function of the table of observed and predicted classes."""
+    form = weighted.WeightedTable(of_table)
+    return {"derive": DerivativeOfTable(of_table), "weighted": form}
