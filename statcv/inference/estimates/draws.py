@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,8 @@ from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
 from statcv.inference.estimates.values import values_by_split
 from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
-from statcv.metrics.influence.weighted import won
+from statcv.metrics.influence import DerivativeOfTable
+from statcv.metrics.influence.weighted import WeightedTable, won
 from statcv.models.selection import chooses_terms
 from statcv.numeric.arrays import Floats, Numbers
 from statcv.sensitivity import Reference
@@ -373,13 +373,12 @@ ADDED = 2.0  # records that are added to a table of classes (Agresti & Coull 199
 
 def with_added(metric: Metric) -> Metric:
     """Return a metric with records added to the table, if it may count few."""
-    if metric.name not in OF_FEW or metric.by_group is None:
+    derive, form = metric.derive, metric.weighted
+    if metric.name not in OF_FEW or not isinstance(derive, DerivativeOfTable):
         return metric
-    more: Any = {
-        name: replace(getattr(metric, name), added=ADDED)
-        for name in ("derive", "weighted")
-    }
-    return replace(metric, **more)
+    assert isinstance(form, WeightedTable)
+    derive, form = replace(derive, added=ADDED), replace(form, added=ADDED)
+    return replace(metric, derive=derive, weighted=form)
 
 
 def _form(scores: Scores, metric: Metric, how: str) -> _Form:
