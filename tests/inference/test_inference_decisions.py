@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import statcv as scv
+from statcv.inference.estimates.draws import ADDED, with_added
 from statcv.inference.estimates.influences import influences
 from statcv.metrics import METRICS
 
@@ -103,3 +104,86 @@ def test_intervals_are_neither_too_wide_nor_too_narrow(metric, threshold):
         covers.append(one.lower <= truth <= one.upper)
     assert 0.9 < np.mean(said) / np.std(error) < 1.2
     assert 0.91 < np.mean(covers) < 0.995
+
+
+# ---- metrics that count few records ----
+
+
+@pytest.mark.parametrize("name", ["precision", "npv", "f1", "f1_macro", "matthews"])
+def test_two_records_are_added_where_few_may_be_counted(name):
+    """A precision of 1 among three records is not known without error."""
+    y, p = np.repeat([0, 1], [20, 10]), np.full(30, 0.2)
+    p[-3:] = 0.9
+    data = pd.DataFrame({"y": y, "p": p})
+    res = scv.from_predictions(data, observed="y", predicted="p", threshold=0.5)
+    metric = with_added(METRICS[name])
+    table = np.array([[20.0, 0.0], [7.0, 3.0]]) + ADDED / 4
+    found = influences(res.scores, METRICS[name])
+    assert found.value == pytest.approx(metric.derive.of_table(table))
+    assert found.unseen > 0
+    # the mean of each cell's records is moved as the cell is
+    one = metric.weighted(y, p[None], np.ones((1, 30)))
+    assert one == pytest.approx(found.value)
+    if name == "precision":  # 3.5 of 4 records vary as a share of four does
+        assert found.given_fits == pytest.approx(3.5 * 0.5 / 4**3, rel=0.1)
+    made = res.estimate(name)
+    assert METRICS[name].bounds[0] <= made.lower < made.value <= made.upper <= 1
+    assert made.se > 0
+
+
+def test_other_metrics_have_no_records_added():
+    for name in ("sensitivity", "specificity", "accuracy", "balanced_accuracy"):
+        assert with_added(METRICS[name]) is METRICS[name]
+
+
+def test_draws_have_a_value_where_no_record_is_found_positive():
+    """The fits of some draws decide all records alike."""
+    rng = np.random.default_rng(4)
+    y = (np.arange(60) < 27).astype(int)
+    data = pd.DataFrame({"a": rng.normal(size=60), "y": y})
+    res = scv.cv("y ~ a", data, seed=1)
+    for name in ("precision", "matthews"):
+        draws = influences(res.scores, METRICS[name]).draws
+        assert draws is not None
+        assert draws.excess > 0
+
+
+# ---- what fits gain by finding more records positive ----
+
+
+@pytest.mark.parametrize("metric", ["sensitivity", "specificity", "f1"])
+@pytest.mark.parametrize("model", [None, scv.models.Neighbors(10)])
+def test_p_and_the_limit_next_to_0_count_that_fits_find_more_positive(metric, model):
+    rng, wider = np.random.default_rng(3), 0
+    more = {} if model is None else {"model": model}
+    for seed in range(4):
+        X = rng.normal(size=(60, 2))
+        y = (rng.random(60) < 0.5).astype(int)
+        data = pd.DataFrame(X, columns=["a", "b"]).assign(y=y)
+        one = scv.cv("y ~ a", data, seed=seed, **more)
+        other = scv.cv("y ~ b", data, scheme=one.plan, **more)
+        (row,) = scv.compare(one, other, metric=metric).differences.itertuples()
+        assert abs(row.statistic) * row.se <= abs(row.difference) * (1 + 1e-9)
+        assert (row.p < 0.05) == (row.lower > 0 or row.upper < 0)
+        wider += abs(row.statistic) * row.se < 0.95 * abs(row.difference)
+    assert wider > 1
+
+
+# ---- areas that are biased because they are pooled ----
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
+def test_a_pooled_area_varies_more_on_the_side_of_its_bias():
+    rng = np.random.default_rng(6)
+    level = np.array(list("abc"))[rng.choice(3, 60, p=[0.4, 0.35, 0.25])]
+    y = (rng.random(60) < np.where(level == "b", 0.75, 0.4)).astype(int)
+    res = scv.cv("y ~ g", pd.DataFrame({"g": level, "y": y}), scheme="loocv")
+    found = influences(res.scores, METRICS["auroc"])
+    assert found.draws.bias == pytest.approx(found.draws.error.mean() / 2)
+    assert found.draws.bias < -0.03
+    made = res.estimate("auroc")
+    turned = made.value * (1 - made.value) / (found.value * (1 - found.value))
+    above = found.given_fits + found.draws.sides[1] + found.draws.bias**2
+    assert made.interval.sides[1] == pytest.approx(np.sqrt(above * turned))
+    below = found.given_fits + found.draws.sides[0]
+    assert made.interval.sides[0] == pytest.approx(np.sqrt(below * turned))

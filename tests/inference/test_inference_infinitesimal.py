@@ -187,7 +187,7 @@ def test_all_of_what_ranks_owe_to_the_fits_is_counted_and_half_of_other_metrics(
 
 def test_errors_above_the_truth_call_for_a_lower_limit_that_is_further_away():
     held = np.zeros(DRAWS)
-    skewed = Draws(np.where(np.arange(DRAWS) < 20, 9.0, -1.0), held)
+    skewed = Draws(np.where(np.arange(DRAWS) < 20, 9.0, -1.0), held, held)
     below, above = skewed.sides
     assert below == pytest.approx(9 * above)
     turned = replace(skewed, error=-skewed.error)

@@ -1,5 +1,7 @@
 """Differences of nested models, and of models that rank worse than at random."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -30,7 +32,8 @@ def compared(data, *formulas, **more):
 def made(held, draws):
     count = len(held)
     units = Units(np.zeros(count, dtype=int), np.arange(count), np.ones(count, bool))
-    return Influences(0.7, np.asarray(held), units, Draws(*map(np.asarray, draws)))
+    error, given = map(np.asarray, draws)
+    return Influences(0.7, np.asarray(held), units, Draws(error, given, given))
 
 
 @pytest.fixture
@@ -70,6 +73,28 @@ def test_the_limit_solves_its_equation(both):
         variance = equal + (test.se**2 - equal) * grown
         away = student.ppf(0.975, test.df) * np.sqrt(variance)
         assert difference - test.lower == pytest.approx(away)
+
+
+def test_a_variance_that_is_larger_at_0_moves_the_limit_that_is_next_to_it(both):
+    """As for metrics that a fit gains by finding more records positive."""
+    none, found = both
+    more = replace(found.draws, moved=2 * found.draws.error)
+    both = none, replace(found, draws=more)
+    equal = 4 * found.draws.error.var()
+    for difference in (0.06, 0.1, 0.15, 0.2, 0.3):
+        plain = paired_influence(both, difference, 0.95, (0, 1))
+        test = paired_influence(both, difference, 0.95, (0, 1), traded=True)
+        assert (test.se, test.upper) == (plain.se, plain.upper)
+        assert test.lower <= plain.lower + 1e-12
+        assert (test.p_value < 0.05) == (test.lower > 0)
+        assert test.statistic == pytest.approx(difference / np.sqrt(equal))
+        if test.lower > 0:
+            grown = test.lower / difference
+            variance = equal + (test.se**2 - equal) * grown
+            away = student.ppf(0.975, test.df) * np.sqrt(variance)
+            assert difference - test.lower == pytest.approx(away)
+        turned = paired_influence(both, -difference, 0.95, (0, 1), traded=True)
+        assert turned.upper == pytest.approx(-test.lower, abs=1e-12)
 
 
 def test_an_estimate_below_no_skill_is_an_error_that_counts(both):

@@ -598,8 +598,8 @@ def test_an_interval_without_limits_says_why():
     share = result.optimism_corrected("accuracy", n_boot=20)
     assert result.estimate("accuracy").lower < 1
     assert share.interval.assumes == "its logit is infinite"
-    loss = result.optimism_corrected("matthews", n_boot=20)
-    why = result.estimate("matthews").assumes
+    loss = result.optimism_corrected("balanced_accuracy", n_boot=20)
+    why = result.estimate("balanced_accuracy").assumes
     assert "measures no variation" in why
     assert loss.interval.assumes == f"the cross-validated estimate has none: {why}"
     sides = result.optimism_corrected("auroc", n_boot=20, interval="abcloc")

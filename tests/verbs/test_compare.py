@@ -54,13 +54,14 @@ def test_biased_pooling_is_a_caveat(spector):
 
 
 def test_sensitivity_that_is_gained_at_the_cost_of_specificity_is_a_caveat(spector):
-    """Of two equal models the test rejects in 14 % at n = 40, and in 7 % at 80."""
+    """Otherwise the test rejects in 11 % for two equal models of 40 records."""
     near = {"model": scv.models.Neighbors(5), "k": 4, "seed": 1}
     for model, metric, noted in (
         (near, "sensitivity", True),
         (near, "specificity", True),
         (near, "accuracy", False),
-        ({"k": 4, "seed": 1}, "sensitivity", False),
+        ({"k": 4, "seed": 1}, "sensitivity", True),
+        ({"k": 4, "seed": 1}, "matthews", False),
     ):
         a = scv.cv("GRADE ~ GPA", spector, **model)
         found = scv.compare(a, a.update(formula="GRADE ~ TUCE"), metric=metric)

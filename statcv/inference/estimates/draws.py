@@ -22,7 +22,8 @@ from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
 from statcv.inference.estimates.values import values_by_split
 from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
-from statcv.metrics.influence.weighted import won
+from statcv.metrics.influence import DerivativeOfTable
+from statcv.metrics.influence.weighted import WeightedTable, won
 from statcv.models.selection import chooses_terms
 from statcv.numeric.arrays import Floats, Numbers
 from statcv.sensitivity import Reference
@@ -148,6 +149,8 @@ class Draws:
         The estimate minus the performance of the model, with the weights of each draw.
     held : numpy.ndarray, shape (draws,)
         The estimate with weighted held-out records and the fits as given.
+    moved : numpy.ndarray, shape (draws,)
+        The estimate with the weights of each draw, in the fits as well.
     share : float
         The share of what the draws add to the variance that is due to the fits. Of a
         smooth function of the coefficients it is one half, since a term that depends
@@ -159,17 +162,19 @@ class Draws:
 
     error: Floats
     held: Floats
+    moved: Floats
     share: float = 1.0
 
     @classmethod
     def none(cls, units: int) -> Draws:
         """Return the draws of an estimate that does not vary with the fits."""
-        return cls(np.zeros(n_draws(units)), np.zeros(n_draws(units)))
+        return cls(*np.zeros((3, n_draws(units))))
 
     def minus(self, other: Draws) -> Draws:
         """Return the draws of the difference of two estimates."""
-        error, held = self.error - other.error, self.held - other.held
-        return replace(self, error=error, held=held)
+        names = ("error", "held", "moved")
+        apart = {name: getattr(self, name) - getattr(other, name) for name in names}
+        return replace(self, **apart)
 
     @property
     def excess(self) -> float:
@@ -188,6 +193,15 @@ class Draws:
         parts = (np.maximum(sign * away, 0.0) for sign in (1, -1))
         above, below = (2 * float(np.mean(part**2)) for part in parts)
         return self.share * max(above - held, 0.0), self.share * max(below - held, 0.0)
+
+    @property
+    def bias(self) -> float:
+        """The bias of an estimate, which is that of the draws by the share SMOOTH.
+
+        Draws add the variation of the fits to fits that vary already, and with it the
+        bias that a fit has by the records that it lacks.
+        """
+        return SMOOTH * float(self.error.mean())
 
     def shared(self, other: Draws) -> float:
         """Return the covariance with another estimate that is due to the fits."""
@@ -222,33 +236,34 @@ def draw(
     draws = n_draws(units)
     moving = MovedPredictions(scores)
     forms = [_form(scores, metric, how) for metric, how in asked]
-    found = np.full((len(asked), 2, draws), np.nan)
+    found = np.full((len(asked), 3, draws), np.nan)
     start = 0
     for weights in _weights(unit, units, draws, moving.step):
         some = slice(start, start + len(weights))
         moved, model = moving.predictions(weights - 1), moving.model(weights - 1)
         given = scores.predicted[None], scores.left.predicted[None]
         for made, form in zip(found, forms, strict=True):
+            made[2, some] = form.value(*moved, weights)
             # the error of an estimate is its distance from the value of the model
             with np.errstate(invalid="ignore"):  # infinite where an exp() overflows
-                made[0, some] = form.value(*moved, weights) - form.of_model(model)
+                made[0, some] = made[2, some] - form.of_model(model)
             made[1, some] = form.value(*given, weights)
         start = some.stop
     assert scores.sensitivity is not None
     chosen = chooses_terms(scores.sensitivity.setup.model)
     drawn = list[Draws | None]()
-    for both, (metric, _) in zip(found, asked, strict=True):
-        error, held = both
-        if not np.isfinite(both).all():
+    for made, (metric, _) in zip(found, asked, strict=True):
+        error, held, alone = made
+        if not np.isfinite(made).all():
             drawn.append(None)
         elif metric.rank:
             of_pairs = chosen and metric.pairs is not None
             share = _share_of_area(held) if of_pairs else 1.0
-            drawn.append(Draws(error, held, share))
+            drawn.append(Draws(error, held, alone, share))
         else:  # a smooth function of the coefficients
             if metric.reads != "classes":  # whose errors are bounded, and often all 0
                 error = _limited(error)
-            drawn.append(Draws(error, held, share=SMOOTH))
+            drawn.append(Draws(error, held, alone, share=SMOOTH))
     return drawn
 
 
@@ -351,9 +366,24 @@ def variance_at_equality(
 
 # ---- the forms of an estimate ----
 
+# metrics whose denominators depend on the predicted classes, so that they may count few
+OF_FEW = ("precision", "npv", "f1", "f1_macro", "matthews")
+ADDED = 2.0  # records that are added to a table of classes (Agresti & Coull 1998)
+
+
+def with_added(metric: Metric) -> Metric:
+    """Return a metric with records added to the table, if it may count few."""
+    derive, form = metric.derive, metric.weighted
+    if metric.name not in OF_FEW or not isinstance(derive, DerivativeOfTable):
+        return metric
+    assert isinstance(form, WeightedTable)
+    derive, form = replace(derive, added=ADDED), replace(form, added=ADDED)
+    return replace(metric, derive=derive, weighted=form)
+
 
 def _form(scores: Scores, metric: Metric, how: str) -> _Form:
     """Return how an estimate is made from predictions and weights."""
+    metric = with_added(metric)
     if how == "paired":
         listed = concordant_pairs(scores, metric)
         if listed is not None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.inference.estimates.draws import Draws, draw
+from statcv.inference.estimates.draws import Draws, draw, with_added
 from statcv.inference.estimates.values import (
     ReadPart,
     lacks_a_class,
@@ -231,6 +231,8 @@ class Influences:
         compares.
     placed : tuple of Placements or None
         Their placements, for an area under a ROC curve.
+    unseen : float
+        The variance due to records that are added to a table of few decisions.
     """
 
     value: float
@@ -239,11 +241,12 @@ class Influences:
     draws: Draws | None = None
     ranked: tuple[Ranked, ...] = ()
     placed: tuple[Placements | None, ...] = ()
+    unseen: float = 0.0
 
     @cached_property
     def given_fits(self) -> float:
         """The variance of the estimate with the fits as given."""
-        return self.units.variance(self.held)
+        return self.units.variance(self.held) + self.unseen
 
     @property
     def of_shares(self) -> float:
@@ -295,7 +298,8 @@ class Influences:
         if self.draws is not None and other.draws is not None:
             draws = self.draws.minus(other.draws)
         units, held = self.units.joined(other.units), self.held - other.held
-        return Influences(self.value - other.value, held, units, draws)
+        found = Influences(self.value - other.value, held, units, draws)
+        return replace(found, unseen=self.unseen + other.unseen)
 
 
 def influences(
@@ -359,9 +363,11 @@ def influences_on(
 
 def _as_held_out(pool: Pool, metric: Metric, how: str) -> Influences | str:
     """Return the influences of records as held-out records."""
+    metric = with_added(metric)
     assert metric.derive is not None
     scores, parts = pool.scores, list(pool.parts(metric, how))
     held, ranked, placed, values = np.zeros(len(scores.y)), [], [], []
+    unseen = 0.0
     for part, predicted in parts:
         if np.isnan(predicted).any():
             return "a prediction is missing"
@@ -371,6 +377,7 @@ def _as_held_out(pool: Pool, metric: Metric, how: str) -> Influences | str:
         found = metric.derive(part.y, part.read if metric.rank else own, **part.more)
         # the estimate is the mean over parts, and so is its derivative
         held[part.row] += found.weight / len(parts)
+        unseen += found.unseen / len(parts)
         values.append(found.value)
         if metric.rank:
             ranked.append((part.row, part.y, part.read))
@@ -381,10 +388,12 @@ def _as_held_out(pool: Pool, metric: Metric, how: str) -> Influences | str:
     if units.smallest < 2:
         few = f"a single {units.kind}"
         return f"one class has {few}" if units.are_classes else f"there is {few}"
-    if not (pool.within_fits(metric, how) or scores.apart or scores.overlapping):
+    by_part = pool.within_fits(metric, how) or scores.apart or scores.overlapping
+    if not (by_part or unseen):
         value = float(values_by_repeat(scores, metric, "pooled").mean())
     else:
         both = zip((part for part, _ in parts), values, strict=True)
         each = [part.value(metric) if known is None else known for part, known in both]
         value = float(np.mean(each))
-    return Influences(value, held, units, None, tuple(ranked), tuple(placed))
+    compared = tuple(ranked), tuple(placed)
+    return Influences(value, held, units, None, *compared, unseen)

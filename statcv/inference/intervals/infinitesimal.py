@@ -140,9 +140,10 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     at least their variance between the fits, each applied to all records. For a ratio,
     and the root of a mean square, the limits are computed on the logarithmic scale.
     The part of a calibration slope below 0 is an error of that size at least, since a
-    fit has no skill at worst. Student's t has the degrees of freedom of two samples as
-    large as the smaller class, or for losses and calibration fewer than records if a
-    few of them determine the variance (Satterthwaite).
+    fit has no skill at worst. A pooled area varies more on the side on which its bias
+    lies. Student's t has the degrees of freedom of two samples as large as the smaller
+    class, or for losses and calibration fewer than records if a few of them determine
+    the variance (Satterthwaite).
 
     Parameters
     ----------
@@ -187,6 +188,8 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     spread, own = found * (1 - found), value * (1 - value)
     scale, turned, constant = scale_of(metric, value), 1.0, [0.0, 0.0, 0.0]
     if metric.reads in ("order", "classes") and metric.bounds == SHARE and spread:
+        # a share of 0 or 1 of few decisions varies as with those that are added
+        own = own or spread
         scale, turned = "wilson", own / spread
         # a fit that decides all records alike has 0 or 1 there, so that fits vary
         if metric.name in OF_ONE_CLASS:
@@ -299,6 +302,10 @@ def _variation(
     if draws is not None:
         least = _between_fits(scores, metric) if metric.name in OF_ONE_CLASS else 0.0
         excess, below, above = (max(v, least) for v in (draws.excess, *draws.sides))
+        if how == "pooled" and metric.rank and metric.pairs is not None:
+            # by distributional bias a pooled area is expected to miss the model's
+            below += max(draws.bias, 0.0) ** 2
+            above += min(draws.bias, 0.0) ** 2
     is_of_counts = metric.reads in ("order", "classes")
     df = found.units.df if is_of_counts else found.heavy_df
     variances = known + excess, known, (known + below, known + above)

@@ -25,7 +25,7 @@ from statcv.inference.estimates.estimate import estimate as make_estimate
 from statcv.inference.estimates.influences import Influences, influences_on
 from statcv.inference.estimates.pair_variation import variation_of_difference
 from statcv.inference.estimates.values import share_by_record, values_by_split
-from statcv.inference.intervals.infinitesimal import OF_ONE_CLASS, shared_training
+from statcv.inference.intervals.infinitesimal import shared_training
 from statcv.inference.intervals.interval import is_slope
 from statcv.inference.paired.delong import paired_delong
 from statcv.inference.paired.methods import (
@@ -95,6 +95,8 @@ AVERAGED = "pooled, averaged"  # the metric of the mean predictions of the recor
 NEARLY_TWICE = 1.95
 CHOSEN_ALIKE = ASSUMED["chosen_alike"]
 OF_DECISIONS = ASSUMED["decisions"]
+# metrics that a fit gains, or loses, by finding more records positive
+TRADED = ("sensitivity", "specificity", "f1")
 AGAINST_NULL = ASSUMED["against_null"]
 
 
@@ -225,7 +227,7 @@ class Contrasts(Printed):
         if given and self._choice(first, second) > NEARLY_TWICE:
             caveats.append(CHOSEN_ALIKE)
         refits = [r.learner.capabilities.refits for r in self.results.values()]
-        if self.metric.name in OF_ONE_CLASS and self.method.name == CORRECTED:
+        if self._traded:
             caveats.append(OF_DECISIONS)
         if against_null(self.results, self.reference) and all(refits):
             caveats.append(AGAINST_NULL)
@@ -325,10 +327,17 @@ class Contrasts(Printed):
             of_pairs=of_pairs,
             inflated=inflated,
             below=self._below_no_skill(first, second),
+            traded=self._traded,
             at_equality=at_equality(
                 self.records, (first, second), both, self.how, difference
             ),
         )
+
+    @property
+    def _traded(self) -> bool:
+        """Whether fits vary that gain or lose by finding more records positive."""
+        varies = self.method.name in (VARIED, CORRECTED)
+        return varies and self.metric.name in TRADED
 
     def _below_no_skill(self, first: str, second: str) -> float:
         """Return the part of a difference of ranks or slopes that is below no skill.

@@ -69,8 +69,8 @@ class PairedTest:
         """Return Wald's test of a difference, and its interval.
 
         With another standard error where the difference is 0, the test is that of
-        Wilson's interval, whose variance grows evenly on both sides of 0, up to that of
-        the difference found.
+        Wilson's interval, whose variance changes evenly on both sides of 0, up to that
+        of the difference found.
 
         Parameters
         ----------
@@ -88,13 +88,14 @@ class PairedTest:
         # a difference divided by its standard error, by Student's t or the normal
         lower, upper = symmetric_limits(difference, se, level, df=df)
         statistic = ratio(difference, se if math.isnan(equal) else equal)
-        if equal < se and difference:
+        if difference and not math.isnan(equal):
             size, half = abs(difference), upper - difference
             away = half / se * equal
             # the limit is where it is as many standard errors away as it has there
-            growth = math.copysign((half**2 - away**2) / size / 2, size - away)
+            growth = math.copysign(1, size - away) * (half**2 - away**2) / size / 2
             root = math.sqrt(growth**2 + 2 * growth * size + away**2)
-            near = max(size + growth - root, size - half)
+            ends = size + growth - root, size - half
+            near = max(ends) if equal < se else min(ends)
             lower, upper = (near, upper) if difference > 0 else (lower, -near)
         limits = max(lower, -most), min(upper, most)
         p = tail(statistic, df, "two-sided")
@@ -454,12 +455,19 @@ def paired_influence(
     inflated: float = 1.0,
     below: float = 0.0,
     at_equality: float = 1.0,
+    traded: bool = False,
 ) -> PairedTest:
     """Compare two estimates by the influence of each record on their difference.
 
     The difference of nested models varies less where they perform equally well: the
     p-value, and the limit on the side of 0, have the variance that it has there, and
     the share of the fits that a smooth function of the coefficients has.
+
+    Fits of equally good models may find different shares of the records positive, and
+    differ in sensitivity, although neither is better. Of such metrics the p-value, and
+    the limit on the side of 0, have the variance over such fits: that of the difference
+    itself over the draws, not of its error. Without draws the correlation of folds is
+    counted twice, since the shares of both classes vary.
 
     Parameters
     ----------
@@ -481,6 +489,8 @@ def paired_influence(
         size; the standard error is at least as large.
     at_equality : float
         The variance where nested models perform equally well, relative to that here.
+    traded : bool
+        Whether fits gain, or lose, by finding more records positive.
     """
     # the influence on a difference is the difference of the influences
     found = both[1].minus(both[0])
@@ -499,6 +509,10 @@ def paired_influence(
         smooth = given + excess * min(SMOOTH / draws.share, 1)
         smooth = max(smooth, given * inflated)
         equal = max(math.sqrt(at_equality * smooth), abs(below))
+    elif traded and difference:
+        # the fits move the estimate itself more than its distance from the truth
+        moved = given * (2 * inflated - 1) if draws is None else draws.moved.var()
+        equal = max(se, math.sqrt(moved))
     return PairedTest.of(
         difference, se, level, df, most=most, reason=reason, equal=equal
     )

@@ -261,9 +261,12 @@ class DerivativeOfTable:
     of_table : callable
         The metric as a function of the counts of records by observed (row) and
         predicted (column) class, shape (K, K), or of the shares of these counts.
+    added : float
+        The records that are added to the table and spread evenly.
     """
 
     of_table: Callable[[Floats], float]
+    added: float = 0.0
 
     def __call__(
         self, y: Array, x: Floats, threshold: Floats | float | None = None
@@ -276,6 +279,7 @@ class DerivativeOfTable:
         table = tables_of(0 * codes, *cells, (1, classes))[0]
         if np.isnan(self.of_table(table)):
             return Derivative(np.full(len(codes), np.nan))
+        table += self.added / table.size
         rates = np.empty_like(table)  # the derivatives by the count of each cell
         for cell in np.ndindex(table.shape):
             up, down = table.copy(), table.copy()
@@ -283,7 +287,10 @@ class DerivativeOfTable:
             down[cell] -= STEP
             rates[cell] = (self.of_table(up) - self.of_table(down)) / (2 * STEP)
         own = rates[cells]
-        return Derivative(own - own.mean())
+        if not self.added:
+            return Derivative(own - own.mean())
+        unseen = self.added * float(np.mean(rates**2))
+        return Derivative(own - own.mean(), None, self.of_table(table), unseen)
 
 
 # ---- the table ----

@@ -232,9 +232,12 @@ class WeightedTable:
     ----------
     of_table : callable
         The metric as a function of a table of shares, shape (K, K).
+    added : float
+        The records, of weight 1, that are added to the table and spread evenly.
     """
 
     of_table: Callable[[Floats], float]
+    added: float = 0.0
 
     def __call__(
         self,
@@ -254,6 +257,7 @@ class WeightedTable:
         observed = y.astype(np.intp)
         each = np.arange(sets)[:, None]
         tables = tables_of(each, observed, chosen, (sets, classes), weights)
+        tables += self.added / classes**2
         return np.array([self.of_table(one) for one in tables])
 
 
@@ -379,11 +383,15 @@ class Derivative:
         The placements, for an area under a ROC curve.
     value : float or None
         The metric itself, if it is known by the way.
+    unseen : float
+        The variance due to records that were not seen, but are added (Agresti & Coull
+        1998), if the value is one that counts them.
     """
 
     weight: Floats
     placed: Placements | None = None
     value: float | None = None
+    unseen: float = 0.0
 
 
 Derive = Callable[..., Derivative]  # arguments: outcomes and predictions
