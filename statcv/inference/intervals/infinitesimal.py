@@ -312,7 +312,7 @@ def _variation(
 def _by_deletion(metric: Metric, found: Influences) -> float:
     """Return the jackknife variance of a precision, relative to that of influences.
 
-    With few positive records it is no linear function of their weights. Each record or
+    With few positive records it is not a linear function of their weights. Each record or
     cluster of a sample is deleted, with the fits as given.
     """
     assert metric.weighted is not None
