@@ -312,8 +312,8 @@ def _variation(
 def _by_deletion(metric: Metric, found: Influences) -> float:
     """Return the jackknife variance of a precision, relative to that of influences.
 
-    With few positive records it is not a linear function of their weights. Each record or
-    cluster of a sample is deleted, with the fits as given.
+    With few positive records it is not a linear function of their weights. Each record,
+    or cluster, of a sample is deleted with the fits as given.
     """
     assert metric.weighted is not None
     unit = found.units.unit
