@@ -57,7 +57,7 @@ def pair_variation(
     if metric.pairs is None:
         return _unexplained(scores, metric, found)
     if found.units.kind == "cluster":  # whose records do not repeat each other
-        return _over_pairs(scores, metric, how, _of_both(metric, found, found))
+        return pair_covariance(scores, metric, how, found, found)
     parts = list(zip(found.ranked, found.placed, strict=True))
 
     def interactions(sides: Sides) -> list[float]:
@@ -97,20 +97,13 @@ def pair_covariance(
     """
     if how == "pooled" or metric.pairs is None:
         return 0.0
-    return _over_pairs(scores, metric, how, _of_both(metric, first, second))
-
-
-def _of_both(
-    metric: Metric, first: Influences, second: Influences
-) -> Callable[[Sides], list[float]]:
-    """Return what gives the covariance of interactions in two models, by repeat."""
     both = list(zip(first.ranked, second.ranked, strict=True))
     unit = first.units.unit if first.units.kind == "cluster" else None
 
     def interactions(sides: Sides) -> list[float]:
         return [_interaction_of_both(metric, *pair, sides, unit) for pair in both]
 
-    return interactions
+    return _over_pairs(scores, metric, how, interactions)
 
 
 def variation_of_difference(
