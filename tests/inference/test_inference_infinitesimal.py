@@ -24,8 +24,12 @@ from statcv.folds import make_plan
 from statcv.formula import make_design
 from statcv.inference.estimates import pair_variation as added
 from statcv.inference.estimates.draws import DRAWS, Draws, _form, _weights, draw
-from statcv.inference.estimates.influences import influences
-from statcv.inference.intervals.infinitesimal import METHOD, infinitesimal_interval
+from statcv.inference.estimates.influences import Units, influences
+from statcv.inference.intervals.infinitesimal import (
+    METHOD,
+    _by_deletion,
+    infinitesimal_interval,
+)
 from statcv.inference.intervals.interval import wilson_limits
 from statcv.inference.intervals.request import IntervalRequest
 from statcv.metrics import METRICS
@@ -754,7 +758,10 @@ def test_a_precision_varies_with_the_share_of_positive_records():
     turned = np.divide(
         *(v * (1 - v) for v in (res.estimate("auprc").value, found.value))
     )
-    assert se**2 == pytest.approx(turned * (1.9 * found.given_fits + found.of_shares))
+    more = _by_deletion(auprc, found)  # hardly, with many records
+    assert 1 <= more < 1.05
+    linear = 1.9 * found.given_fits + found.of_shares
+    assert se**2 == pytest.approx(turned * more * linear)
 
 
 def test_the_loss_of_sure_predictions_may_be_wrong_although_none_was():
@@ -810,3 +817,95 @@ def test_a_slope_below_0_errs_by_that_much():
     compared = scv.compare(first=res, second=other, metric="calibration_slope")
     below = min(other.estimate("calibration_slope").value, 0) - slope.value
     assert compared.differences["se"].iloc[0] >= abs(below)
+
+
+# ---- skewed errors, clusters of unequal size, splits that overlap ----
+
+
+@pytest.mark.parametrize("metric", ["mae", "mse", "rmse", "poisson_deviance"])
+def test_limits_of_a_mean_error_of_numbers_are_even_on_the_log_scale(metric):
+    rng = np.random.default_rng(4)
+    data = simulated(50).assign(n=rng.poisson(2, size=50))
+    counts = metric == "poisson_deviance"
+    outcome, model = ("n", "poisson") if counts else ("z", "linear")
+    call = {"model": model, "scheme": "kfold", "metrics": [metric], "seed": 1}
+    res = scv.cv(f"{outcome} ~ a + b", data, **call)
+    found = res.estimate(metric)
+    below, above = found.interval.sides
+    t = student.ppf(0.975, found.interval.df)
+    assert found.upper == pytest.approx(found.value * np.exp(t * above / found.value))
+    assert found.lower == pytest.approx(found.value / np.exp(t * below / found.value))
+
+
+def test_clusters_of_unequal_size_have_fewer_degrees_of_freedom():
+    size = np.array([8, 8, 2, 2, 2, 2])
+    unit = np.repeat(np.arange(6), size)
+    every = np.ones(len(unit), dtype=bool)
+    units = Units(np.zeros_like(unit), unit, every)
+    assert units.df == pytest.approx(24**2 / (size**2).sum() - 1)
+    # as many of each cluster in either class halve all sizes
+    halves = replace(units, sample=np.arange(len(unit)) % 2)
+    assert halves.df == pytest.approx(units.df)
+    copies = Units(np.zeros(12, dtype=np.intp), np.repeat(np.arange(6), 2), every[:12])
+    assert copies.df == 5
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_the_interaction_of_clusters_is_that_of_their_sums(copies):
+    data = simulated(40).assign(id=np.arange(40) // 2)
+    res = scv.cv("y ~ a + b", data, stratify="id", k=4, seed=1)
+    found = influences(res.scores, AUROC, "per_fold", of_fits=False)
+    ((row, y, read),) = found.ranked
+    y, read, unit = (np.repeat(one, copies) for one in (y, read, found.units.unit[row]))
+    ones, zeros = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
+    won = (np.sign(read[ones, None] - read[zeros]) + 1) / 2
+    left = won - won.mean(axis=0) - won.mean(axis=1, keepdims=True) + won.mean()
+    sums, pairs = defaultdict(float), defaultdict(int)
+    for i, j in itertools.product(range(len(ones)), range(len(zeros))):
+        sums[unit[ones[i]], unit[zeros[j]]] += left[i, j]
+        pairs[unit[ones[i]], unit[zeros[j]]] += 1
+    by_hand = sum(v**2 for v in sums.values()) / sum(v**2 for v in pairs.values())
+    both = (np.repeat(row, copies) * copies + np.arange(len(y)) % copies, y, read)
+    number = np.repeat(found.units.unit, copies)
+    given = added._interaction_of_both(AUROC, both, both, (0, 1), number)
+    assert given == pytest.approx(by_hand)
+    # records of one cluster do not win together
+    assert by_hand < added._interaction(y, read, (0, 1))
+
+
+@pytest.mark.parametrize("scheme", ["montecarlo", "bootstrap"])
+def test_records_of_splits_that_overlap_are_ranked_beyond_the_training_means(scheme):
+    data = simulated(60)
+    alone = scv.cv("y ~ 1", data, scheme=scheme, seed=1).estimate("auprc")
+    assert alone.value == pytest.approx(data["y"].mean())
+    res = scv.cv("y ~ a", data, scheme=scheme, seed=1)
+    scores = res.scores
+    beyond = pd.Series(scores.predicted - scores.baseline[scores.split])
+    means = beyond.groupby(scores.row).mean()
+    by_hand = METRICS["auprc"](scores.y[means.index], means.to_numpy())
+    assert res.estimate("auprc").value == pytest.approx(by_hand)
+    # an equal shift of all predictions of a split changes no draw
+    form, weights = _form(scores, METRICS["auprc"], "pooled"), np.ones((1, 60))
+    shift = np.linspace(-0.2, 0.2, scores.n_splits)[scores.split]
+    shifted = (scores.predicted + shift)[None]
+    assert form.value(shifted, shifted, weights) == pytest.approx(by_hand)
+
+
+@pytest.mark.parametrize("by", [{}, {"stratify": "id"}])
+def test_a_precision_varies_as_when_records_or_clusters_are_deleted(by):
+    data = simulated(36, seed=6).assign(id=np.arange(36) // 2)
+    res = scv.cv("y ~ a", data, model=DecisionTreeClassifier(max_depth=2), seed=1, **by)
+    scores, auprc = res.scores, METRICS["auprc"]
+    found = influences(scores, auprc, of_fits=False)
+    unit, n = found.units.unit[scores.row], len(np.unique(found.units.unit))
+    kept = (unit != one for one in np.unique(unit))
+    y, p = scores.y[scores.row], auprc.readable(scores.predicted)
+    values = np.array([auprc(y[some], p[some]) for some in kept])
+    jackknife = (n - 1) / n * ((values - values.mean()) ** 2).sum()
+    linear = found.given_fits + found.of_shares
+    assert jackknife > linear
+    made = infinitesimal_interval(
+        IntervalRequest(scores, auprc, "pooled", 0.95), "given"
+    )
+    own, at = found.value * (1 - found.value), res.estimate("auprc").value
+    assert made.se**2 == pytest.approx(jackknife * at * (1 - at) / own)

@@ -76,7 +76,7 @@ def test_half_of_what_refits_add_is_counted(pair, metric):
     assert here.interval.scale == there.interval.scale
     quantile = stdtrit(here.interval.df, 0.975)
     ends = np.array([here.lower, here.upper])
-    if metric in ("oe_ratio", "rmse"):
+    if here.interval.scale == "log":
         distances = np.log(ends / here.value) * here.value
     else:
         distances = ends - here.value

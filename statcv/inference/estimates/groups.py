@@ -53,7 +53,8 @@ def joined_groups(
     """Combine the estimates of groups by a random-effects meta-analysis.
 
     A metric between 0 and 1, such as auROC, is combined on the logit scale, and a
-    ratio, such as O:E, on the log scale (Snell, Ensor, Debray, Moons & Riley 2018).
+    ratio, such as O:E, on the log scale (Snell, Ensor, Debray, Moons & Riley 2018), as
+    is a mean error of numbers.
     Then ``se`` and ``tau2`` are on that scale, and the estimate and the intervals are
     transformed back. A group without a standard error, or at an end of the scale, is
     excluded.

@@ -87,12 +87,17 @@ class Units:
 
     @property
     def df(self) -> float:
-        """Degrees of freedom: of two samples as large as the smaller, or of one."""
+        """Degrees of freedom: of two samples as large as the smaller, or of one.
+
+        Clusters of unequal size count as the number of equal ones whose mean has the
+        same variance.
+        """
         # with two samples, at most the df of two that are as large as the smaller
-        every = self._every - 1
-        if len(self._samples) < 2:
-            return float(every)
-        return float(min(every, 2 * (self.smallest - 1)))
+        every = self._effective(self.counted) - 1
+        own = (self.counted & (self.sample == code) for code in self._samples)
+        least = min(map(self._effective, own))
+        df = min(every, 2 * (least - 1)) if len(self._samples) > 1 else every
+        return max(df, 1.0)
 
     @property
     def kind(self) -> str:
@@ -138,6 +143,11 @@ class Units:
     def _number(self, members: Bools) -> int:
         """Return the number of units of some records."""
         return int(np.count_nonzero(np.bincount(self.unit, members)))
+
+    def _effective(self, members: Bools) -> float:
+        """Return the effective number of units, (Σ m)² / Σ m² for their sizes m."""
+        sizes = np.bincount(self.unit, members)
+        return float(sizes.sum() ** 2 / (sizes**2).sum())
 
     def _squares(self, moved: Floats) -> float:
         """Return the sum over units of the squares of their influences."""
@@ -197,6 +207,8 @@ class Pool:
                 repeat, row, values = self._standardised
                 own = np.isin(repeat, scores.repeat[scores.split[where]])
                 row, values = row[own], values[own]
+            elif metric.rank:
+                values = scores.beyond_training(values, where)
             # the mean where several fits predict a record
             row, values = mean_by(row, values)
             read, more = values, means_beside(scores, metric, where)

@@ -56,6 +56,8 @@ def pair_variation(
         return 0.0
     if metric.pairs is None:
         return _unexplained(scores, metric, found)
+    if found.units.kind == "cluster":  # whose records do not repeat each other
+        return pair_covariance(scores, metric, how, found, found)
     parts = list(zip(found.ranked, found.placed, strict=True))
 
     def interactions(sides: Sides) -> list[float]:
@@ -96,9 +98,10 @@ def pair_covariance(
     if how == "pooled" or metric.pairs is None:
         return 0.0
     both = list(zip(first.ranked, second.ranked, strict=True))
+    unit = first.units.unit if first.units.kind == "cluster" else None
 
     def interactions(sides: Sides) -> list[float]:
-        return [_interaction_of_both(metric, *pair, sides) for pair in both]
+        return [_interaction_of_both(metric, *pair, sides, unit) for pair in both]
 
     return _over_pairs(scores, metric, how, interactions)
 
@@ -135,16 +138,21 @@ def variation_of_difference(
 
 
 def _interaction_of_both(
-    metric: Metric, one: Ranked, other: Ranked, sides: Sides
+    metric: Metric, one: Ranked, other: Ranked, sides: Sides, unit: Numbers | None
 ) -> float:
-    """Return the covariance of the interactions in two models, from some records."""
+    """Return the covariance of the interactions in two models, from some records.
+
+    The interactions of the records of two clusters are summed, and the covariance is
+    relative to that of sums over equal records.
+    """
     orders = [np.argsort(row) for row, _, _ in (one, other)]
     y = metric.sides(one[1])[orders[0]]
     both = [one[2][orders[0]], other[2][orders[1]]]
+    own = None if unit is None else unit[one[0][orders[0]]]
     if sides == NUMBERS:
-        high = low = _some(np.arange(len(y)))
+        high = low = _some(np.arange(len(y)), own)
     else:
-        high, low = (_some(np.flatnonzero(y == side)) for side in sides[::-1])
+        high, low = (_some(np.flatnonzero(y == side), own) for side in sides[::-1])
     parts = []
     for read in both:
         table = np.zeros((len(high), len(low)))
@@ -158,14 +166,26 @@ def _interaction_of_both(
         # what is left of each pair without the means of its two records
         rows, everyone = table.mean(axis=1, keepdims=True), table.mean()
         parts.append(table - rows - table.mean(axis=0) + everyone)
-    return float((parts[0] * parts[1]).mean())
+    if own is None:
+        return float((parts[0] * parts[1]).mean())
+    # sums over the records of two clusters, relative to their numbers of pairs
+    codes = [np.unique(own[some], return_inverse=True)[1] for some in (high, low)]
+    first, second = ((np.arange(one.max() + 1)[:, None] == one) * 1.0 for one in codes)
+    sums = [first @ part @ second.T for part in parts]
+    pairs = np.outer(first.sum(axis=1), second.sum(axis=1))
+    return float((sums[0] * sums[1]).sum() / (pairs**2).sum())
 
 
-def _some(records: Numbers) -> Numbers:
+def _some(records: Numbers, unit: Numbers | None) -> Numbers:
     """Return all records, or a sample of many that is the same every time."""
     if len(records) <= MAX_RECORDS:
         return records
-    return np.random.default_rng(0).choice(records, MAX_RECORDS, replace=False)
+    rng = np.random.default_rng(0)
+    if unit is None:
+        return rng.choice(records, MAX_RECORDS, replace=False)
+    # whole clusters in random order, which is the same for both classes
+    order = np.argsort(rng.permutation(unit.max() + 1)[unit[records]], kind="stable")
+    return records[order[:MAX_RECORDS]]
 
 
 def _kinds(scores: Scores, metric: Metric) -> list[Sides]:

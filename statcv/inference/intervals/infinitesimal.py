@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from statcv.engine import cut
 from statcv.inference.assumptions import ASSUMED
-from statcv.inference.estimates.draws import SMOOTH
+from statcv.inference.estimates.draws import CELLS, SMOOTH, n_draws
 from statcv.inference.estimates.influences import (
     Influences,
     Units,
@@ -133,17 +134,18 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     what the fits add to it when records are weighted at random (:class:`Draws`), for
     errors above and below 0 separately; for a mean over folds or pairs, also the
     variance of the interaction of pairs, and for an area under the precision-recall
-    curve that of the shares of the classes. For a metric between 0 and 1 that ranks
-    or counts records the limits have the shape of Wilson's: the variance for a
-    parameter θ is proportional to θ(1 - θ). What the fits add to the variance of
-    sensitivity and specificity is not, since a fit may decide all records alike; it is
-    at least their variance between the fits, each applied to all records. For a ratio,
-    and the root of a mean square, the limits are computed on the logarithmic scale.
-    The part of a calibration slope below 0 is an error of that size at least, since a
-    fit has no skill at worst. A pooled area varies more on the side on which its bias
-    lies. Student's t has the degrees of freedom of two samples as large as the smaller
-    class, or for losses and calibration fewer than records if a few of them determine
-    the variance (Satterthwaite).
+    curve that of the shares of the classes, where records are deleted in turn. For a
+    metric between 0 and 1 that ranks or counts records the limits have the shape of
+    Wilson's: the variance for a parameter θ is proportional to θ(1 - θ). What the fits
+    add to the variance of sensitivity and specificity is not, since a fit may decide
+    all records alike; it is at least their variance between the fits, each applied to
+    all records. For a ratio, and a mean error of numbers, the limits are computed on
+    the logarithmic scale. The part of a calibration slope below 0 is an error of that
+    size at least, since a fit has no skill at worst. A pooled area varies more on the
+    side on which its bias lies. Student's t has the degrees of freedom of two samples
+    as large as the smaller class, or for losses and calibration fewer than records if a
+    few of them determine the variance (Satterthwaite); clusters of unequal size count
+    as fewer.
 
     Parameters
     ----------
@@ -298,6 +300,7 @@ def _variation(
         known *= shared_training(scores, metric)
     if metric.rank and metric.pairs is None:
         known += found.of_shares  # shares do not depend on the fits
+        known *= _by_deletion(metric, found)
     excess, below, above = 0.0, 0.0, _of_unseen_errors(scores, metric, found.units)
     if draws is not None:
         least = _between_fits(scores, metric) if metric.name in OF_ONE_CLASS else 0.0
@@ -311,6 +314,29 @@ def _variation(
     variances = known + excess, known, (known + below, known + above)
     words = _in_words(scores, metric, found)
     return _Variation(found.value, *variances, df, found.units.kind, words)
+
+
+def _by_deletion(metric: Metric, found: Influences) -> float:
+    """Return the jackknife variance of a precision, relative to that of influences.
+
+    With few positive records it is not a linear function of their weights. Each record,
+    or cluster, of a sample is deleted with the fits as given.
+    """
+    assert metric.weighted is not None
+    unit = found.units.unit
+    every = chosen = np.flatnonzero(np.bincount(unit, found.units.counted))
+    if len(every) > (most := n_draws(len(every))):
+        chosen = np.random.default_rng(0).choice(every, most, replace=False)
+    values = np.zeros(len(chosen))
+    for some in cut(len(chosen), max(1, CELLS // len(unit))):
+        kept = (unit != chosen[some, None]).astype(float)
+        for row, y, read in found.ranked:
+            values[some] += metric.weighted(y, read[None], kept[:, row])
+    values /= len(found.ranked)
+    moved = np.bincount(unit, found.held)[chosen].var()
+    # a deletion moves a mean by n / (n - 1) times the influence
+    shrunk = (1 - 1 / len(every)) ** 2
+    return max(shrunk * float(values.var() / moved), 1.0) if moved > 0 else 1.0
 
 
 def _between_fits(scores: Scores, metric: Metric) -> float:

@@ -390,11 +390,15 @@ SCALES = {
 def is_ratio(metric: Metric) -> bool:
     """Return whether a metric is positive, and its error relative to its size.
 
+    It is a ratio, or a mean error of numbers, whose distribution is skewed.
+
     >>> from statcv.metrics import METRICS
-    >>> [is_ratio(METRICS[name]) for name in ("oe_ratio", "rmse", "brier")]
+    >>> [is_ratio(METRICS[name]) for name in ("oe_ratio", "mae", "brier")]
     [True, True, False]
     """
-    return metric.root_of is not None or (metric.target == 1 and metric.bounds[0] == 0)
+    of_numbers = metric.reads == "numbers" and metric.derive is not None
+    error = of_numbers and not metric.greater_is_better
+    return metric.bounds[0] == 0 and (metric.target == 1 or error)
 
 
 def is_slope(metric: Metric) -> bool:
