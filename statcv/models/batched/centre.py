@@ -11,7 +11,7 @@ import numpy as np
 from statcv.models.base import TrainingSet
 from statcv.models.batched.blocks import Block, Penalties
 from statcv.models.batched.downdate import Downdate, Whole, downdated, squares_of
-from statcv.models.batched.problem import Problem
+from statcv.models.batched.problem import Problem, roots_of
 from statcv.models.batched.row_space import spares_the_intercept_only
 from statcv.models.batched.separate import fit_alone
 from statcv.models.families import Family, curvature, family_of
@@ -183,15 +183,8 @@ class Centre:
         variances = self.variances[:, 0, rows] * self.weights[rows]
         if self.turn is None:
             return np.asarray((X * np.sqrt(variances[0])[:, None])[:, None])
-        free = int(self.family.basis.shape[1])
-        curved = curvature(self.family, variances)
-        each = list(curved.reshape(*curved.shape, 1, 1))
-        made = of_all_classes(each, free)
-        # a class of probability 0 leaves a matrix that is only just definite
-        made += np.eye(free) * (1e-14 * made.max(axis=(1, 2), keepdims=True) + 1e-300)
-        lower = np.linalg.cholesky(made).swapaxes(1, 2)
         turned = np.einsum("qcp,np->ncq", self.turn, X, optimize=True)
-        return np.asarray(np.matmul(lower, turned))
+        return np.asarray(np.matmul(roots_of(self.family, variances), turned))
 
 
 def reach(X: Floats, turn: Floats | None, family: Family) -> float:

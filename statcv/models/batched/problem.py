@@ -217,7 +217,7 @@ class Problem:
         eta = self.linear(theta)
         with np.errstate(invalid="ignore", over="ignore"):
             variances = self.family.variances(eta)
-        inverse = self._dual(variances[0]) or self.rough_inverse(variances)
+        inverse = self._dual(variances) or self.rough_inverse(variances)
         return self.gradient_of(eta, theta), inverse
 
     def rough_inverse(self, variances: Floats) -> Whole | Factored:
@@ -242,22 +242,23 @@ class Problem:
     def _dual(self, variances: Floats) -> Dual | None:
         """Return inverse Hessians by a row for each record; None unless these are few.
 
-        They exist for a single linear predictor of columns that nearly all have a
-        ridge, and have few digits.
+        They exist if nearly all columns have a ridge, and have few digits.
         """
         n, p = self.X.shape[-2:]
         if self.ridge is None or self.turn is None or 3 * p <= 2 * n:
             return None
-        if p <= MIN_FACTORED or self.turn.ndim > 1 or self.family.width > 1:
+        if p <= MIN_FACTORED or self.turn.ndim > 1:
             return None
+        # classes that are as frequent as each other at 0 have columns of one scale
         ridge = self.ridge.reshape(-1, p).mean(axis=0)
         if np.count_nonzero(ridge < LEAST_RIDGE) > 1:
             return None
-        weights = variances.copy()
-        self._weigh(weights[:, None])
+        variances = variances.copy()
+        self._weigh(variances.swapaxes(0, 1))
         # a small ridge on the intercept changes a single direction, which steps correct
         ridge = np.maximum(ridge, LEAST_RIDGE)
-        made = Dual.of(self.X * self.turn, ridge, weights)
+        roots = roots_of(self.family, variances)
+        made = Dual.of(self.X * self.turn[:p], ridge, roots)
         return made if made.inner.usable.all() else None
 
     def inverse_hessian(self, variances: Floats) -> Whole:
@@ -314,6 +315,24 @@ class Problem:
             furthest = np.maximum(furthest, squares)
         furthest = np.where(inverse.usable, furthest, np.inf)
         return weights.sum(axis=1), furthest
+
+
+def roots_of(family: Family, variances: Floats) -> Floats:
+    """Return upper triangles R with R'R the information of a record, (…, free, free).
+
+    Parameters
+    ----------
+    family : Family
+    variances : numpy.ndarray, shape (directions, …)
+    """
+    if family.width == 1:
+        return np.sqrt(variances[0])[..., None, None]
+    curved = curvature(family, variances)
+    free = int(family.basis.shape[1])
+    made = of_all_classes(list(curved[..., None, None]), free)
+    # a class of probability 0 leaves a matrix that is only just definite
+    made += np.eye(free) * (1e-14 * made.max(axis=(-2, -1), keepdims=True) + 1e-300)
+    return np.linalg.cholesky(made).swapaxes(-2, -1)
 
 
 def by_blocks(
