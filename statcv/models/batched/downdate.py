@@ -183,6 +183,36 @@ class Dual:
 
 
 @dataclass(frozen=True, eq=False)
+class ByClass:
+    """Inverses as if the classes of a fit were independent, in their contrasts.
+
+    Attributes
+    ----------
+    inner : Inverse
+        Those of each class of each fit.
+    basis : numpy.ndarray, shape (classes, free)
+        Orthonormal contrasts.
+    """
+
+    inner: Inverse
+    basis: Floats
+
+    def times(self, vectors: Floats) -> Floats:
+        """Multiply vectors, shape (m, free × p), each by its inverse."""
+        (classes, free), m = self.basis.shape, len(vectors)
+        each = np.matmul(self.basis, vectors.reshape(m, free, -1))
+        made = self.inner.times(each.reshape(m * classes, -1))
+        made = np.matmul(self.basis.T, made.reshape(m, classes, -1))
+        return np.asarray(made.reshape(vectors.shape))
+
+    def part(self, chosen: NDArray[Any]) -> ByClass:
+        """Return some of the matrices."""
+        at = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+        places = at[:, None] * len(self.basis) + np.arange(len(self.basis))
+        return ByClass(self.inner.part(places.ravel()), self.basis)
+
+
+@dataclass(frozen=True, eq=False)
 class OneInverse:
     """One inverse for all fits, shape (p, p)."""
 

@@ -24,6 +24,7 @@ from statcv.models.batched.downdate import (
 )
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.problem import (
+    MAX_FREE_CLASSES,
     MAX_VARIANCES,
     MIN_FACTORED,
     Problem,
@@ -43,7 +44,6 @@ MIN_CELLS_OF_MANY = 2**18
 MAX_CELLS_CHANGED = 3500
 MIN_RECORDS_NEAR = 2  # records for each coefficient of folds that are near each other
 MAX_CHANGES_NEAR = 100  # changed records for each column up to which Hessians differ
-MAX_FREE_CLASSES = 2  # combinations of classes for which that is worth a Hessian each
 MAX_CELLS_SMALL = 2**15  # values of all records up to which other ways are as quick
 
 
@@ -165,8 +165,7 @@ def _own_inverses(problem: Problem, theta: Floats, often: Floats) -> Inverse | N
 MAX_FITS = 256  # fits at most whose gradients are summed at once
 MAX_CELLS = 2**26  # records times fits, at most, whose gradients are summed at once
 SHARE_LEFT = 0.3  # share of a negligible distance, as its forecast may be too small
-MAX_STEPS_FAR = 20  # steps from 0 after which folds get Hessians of their own
-MAX_STEPS_ALONE = 200  # steps at most from 0 of folds of several classes
+MAX_STEPS_FAR = 25  # steps from 0 after which folds get Hessians of their own
 
 
 def fit_large_folds(
@@ -228,9 +227,9 @@ def fit_few(
     least = scale.reshape(-1, p).min(axis=0)
     reach = _longest(records.X, least) * longest_row(family)
     enough = SHARE_LEFT * negligible(family, len(scale)) / reach
-    # a Hessian of one fold costs many steps, most of all one of several classes
-    steps = MAX_STEPS_ALONE if far and free > MAX_FREE_CLASSES else 2 * MAX_STEPS
-    until = Until(enough, noise=1e-15 * float(np.sqrt(n * len(scale))), most=steps)
+    # a Hessian of one fold costs many steps
+    noise = 1e-15 * float(np.sqrt(n * len(scale)))
+    until = Until(enough, noise, most=2 * MAX_STEPS)
     coefficients = np.empty((len(folds), family.width, p))
     sure = np.empty(len(folds), dtype=bool)
     # residuals of all these fits are in memory at once
@@ -254,7 +253,7 @@ def fit_few(
             if inverse is None:
                 return None
         at = np.tile(theta, (len(some), 1))
-        if far and free <= MAX_FREE_CLASSES:
+        if far:
             # some steps in single precision, after which each fit gets its own Hessian
             rough = replace(problem, X=records.X.astype(np.float32))
             at, _ = climb(rough, at, Identity(), replace(until, most=MAX_STEPS_FAR))

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.batched.blocks import CELLS, Block
-from statcv.models.batched.downdate import Dual, Factored, Inverse, Whole
-from statcv.models.families import EVERY, Family, curvature
+from statcv.models.batched.downdate import ByClass, Dual, Factored, Inverse, Whole
+from statcv.models.families import EVERY, Family, Numeric, curvature
 from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.numeric.gram import information_of, of_all_classes, quadratic_of
 from statcv.numeric.threads import WORTH, rows_times, shared
 
+MAX_FREE_CLASSES = 2  # combinations of classes of which Hessians are worth their time
 MIN_FACTORED = 100  # coordinates beyond which Hessians are factored, not inverted
 CACHED = 2**19  # values of a block of rows that stay in the cache of the processor
 LEAST_RIDGE = 1e-4  # ridge on a coordinate of unit curvature that costs few digits
@@ -78,10 +79,11 @@ class Problem:
     def batches(self, chosen: Bools) -> list[Numbers]:
         """Cut some of the fits into batches whose Hessians have bounded memory."""
         places = np.flatnonzero(chosen)
-        each = self.X.shape[-1] * int(self.family.basis.shape[1])
-        records = self.block.n * len(self.family.directions)
-        limit = max(4 * CELLS, min(8 * each**2, MAX_VARIANCES))
-        most = min(limit // max(each**2, 1), MAX_VARIANCES // max(records, 1))
+        width, free = self.family.basis.shape
+        p, records = self.X.shape[-1], self.block.n * len(self.family.directions)
+        each = width * p**2 if self._by_class else (free * p) ** 2
+        limit = max(4 * CELLS, min(8 * each, MAX_VARIANCES))
+        most = min(limit // max(each, 1), MAX_VARIANCES // max(records, 1))
         size = max(1, most)
         return [places[i : i + size] for i in range(0, len(places), size)]
 
@@ -216,9 +218,38 @@ class Problem:
         """Return the gradient and the inverse Hessian of each fit at theta."""
         eta = self.linear(theta)
         with np.errstate(invalid="ignore", over="ignore"):
-            variances = self.family.variances(eta)
-        inverse = self._dual(variances) or self.rough_inverse(variances)
+            if self._by_class:
+                inverse = self._inverses_of_classes(self.family.mean(eta))
+            else:
+                inverse = self._inverse(self.family.variances(eta))
         return self.gradient_of(eta, theta), inverse
+
+    def _inverse(self, variances: Floats) -> Inverse:
+        return self._dual(variances) or self.rough_inverse(variances)
+
+    @property
+    def _by_class(self) -> bool:
+        """Whether Hessians of classes are computed as if these were independent.
+
+        The Hessian of all of many classes takes more time than the steps that it saves.
+        """
+        free, turn = self.family.basis.shape[1], self.turn
+        several = free > MAX_FREE_CLASSES and turn is not None and turn.ndim == 1
+        return several and self.ridge is not None and len(turn) > MIN_FACTORED
+
+    def _inverses_of_classes(self, shares: Floats) -> ByClass:
+        (m, classes, n), p = shares.shape, self.X.shape[1]
+        ridge, place = self.ridge[..., :p], np.repeat(np.arange(m), classes)
+        each = replace(
+            self,
+            family=Numeric(np.zeros(n)),
+            block=self.block.part(place),
+            turn=self.turn[:p],
+            ridge=ridge[place] if ridge.ndim == 3 else ridge,
+        )
+        # a class against the others: the diagonal of the information of a record
+        variances = (shares * (1 - shares)).reshape(1, m * classes, n)
+        return ByClass(each._inverse(variances), self.family.basis)
 
     def rough_inverse(self, variances: Floats) -> Whole | Factored:
         """Return inverse Hessians with few digits if they are large, but for bad ones.
