@@ -83,7 +83,9 @@ def _differ(problem: Problem, often: Floats) -> bool:
     quickly computed if each record is left out about once.
     """
     p, free = problem.X.shape[1], problem.family.basis.shape[1]
-    if len(often) > MAX_FITS_SMALL or free > MAX_FREE_CLASSES:
+    if len(often) > MAX_FITS_SMALL:
+        return False
+    if free > MAX_FREE_CLASSES and not problem.by_class:
         return False
     if max(often.size, len(often) * (p * free) ** 2) > MAX_VARIANCES:
         return False
@@ -150,14 +152,18 @@ def _own_inverses(problem: Problem, theta: Floats, often: Floats) -> Inverse | N
     """
     large = theta.shape[1] > MIN_FACTORED
     precision = np.float32 if large else np.float64
-    variances, lost = problem.family.variances(problem.linear(theta)), 1 - often
-    lean = replace(problem, block=Block.of_counts(lost), ridge=None)
-    pieces = lean.hessian(variances.repeat(len(lost), axis=1), precision)
-    rest = replace(problem, block=Block.of_counts(1 - lost.sum(axis=0, keepdims=True)))
-    whole = pieces.sum(axis=0) + rest.hessian(variances, precision)
-    own = whole - pieces
+    each, variances = problem.split(problem.linear(theta))
+    lost, classes = 1 - often, variances.shape[1]
+    lean = Block.of_counts(lost.repeat(classes, axis=0))
+    pieces = replace(each, block=lean, ridge=None).hessian(
+        np.tile(variances, (1, len(lost), 1)), precision
+    )
+    kept = (1 - lost.sum(axis=0, keepdims=True)).repeat(classes, axis=0)
+    rest = replace(each, block=Block.of_counts(kept)).hessian(variances, precision)
+    pieces = pieces.reshape(len(lost), *rest.shape)
+    own = (pieces.sum(axis=0) + rest - pieces).reshape(-1, *rest.shape[1:])
     found = Factored.of(own, precision) if large else Whole.of(own)
-    return found if found.usable.all() else None
+    return problem.joined(found) if found.usable.all() else None
 
 
 # ---- the fits ----
@@ -243,21 +249,21 @@ def fit_few(
         if own is not None:
             penalty = (np.tile(own[some], free) / scale**2)[:, None]
         problem = replace(every, block=block, ridge=penalty)
-        # from 0 where folds have little in common, else from the optimum of all
-        inverse: Inverse | None = Identity()
-        if not far:
-            if _differ(every, often):
-                inverse = _own_inverses(every, theta, often)
-            else:
-                inverse = _mean_inverse(every, theta, float(often.mean()))
-            if inverse is None:
-                return None
         at = np.tile(theta, (len(some), 1))
+        inverse: Inverse | None = None
         if far:
-            # some steps in single precision, after which each fit gets its own Hessian
+            # from 0, as folds have little in common; after some steps in single
+            # precision each fit gets its own Hessian
             rough = replace(problem, X=records.X.astype(np.float32))
             at, _ = climb(rough, at, Identity(), replace(until, most=MAX_STEPS_FAR))
-            inverse = None
+        else:
+            inverse = (
+                _own_inverses(every, theta, often)
+                if _differ(every, often)
+                else _mean_inverse(every, theta, float(often.mean()))
+            )
+            if inverse is None:
+                return None
         at, sure[some] = settle(problem, at, until, inverse=inverse)
         coefficients[some] = problem.coefficients(at)
     return (coefficients, sure) if sure.any() else None

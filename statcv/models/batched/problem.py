@@ -81,7 +81,7 @@ class Problem:
         places = np.flatnonzero(chosen)
         width, free = self.family.basis.shape
         p, records = self.X.shape[-1], self.block.n * len(self.family.directions)
-        each = width * p**2 if self._by_class else (free * p) ** 2
+        each = width * p**2 if self.by_class else (free * p) ** 2
         limit = max(4 * CELLS, min(8 * each, MAX_VARIANCES))
         most = min(limit // max(each, 1), MAX_VARIANCES // max(records, 1))
         size = max(1, most)
@@ -217,18 +217,12 @@ class Problem:
     def own_hessian(self, theta: Floats) -> tuple[Floats, Inverse]:
         """Return the gradient and the inverse Hessian of each fit at theta."""
         eta = self.linear(theta)
-        with np.errstate(invalid="ignore", over="ignore"):
-            if self._by_class:
-                inverse = self._inverses_of_classes(self.family.mean(eta))
-            else:
-                inverse = self._inverse(self.family.variances(eta))
-        return self.gradient_of(eta, theta), inverse
-
-    def _inverse(self, variances: Floats) -> Inverse:
-        return self._dual(variances) or self.rough_inverse(variances)
+        each, variances = self.split(eta)
+        inverse = each._dual(variances) or each.rough_inverse(variances)
+        return self.gradient_of(eta, theta), self.joined(inverse)
 
     @property
-    def _by_class(self) -> bool:
+    def by_class(self) -> bool:
         """Whether Hessians of classes are computed as if these were independent.
 
         The Hessian of all of many classes takes more time than the steps that it saves.
@@ -237,9 +231,17 @@ class Problem:
         several = free > MAX_FREE_CLASSES and turn is not None and turn.ndim == 1
         return several and self.ridge is not None and len(turn) > MIN_FACTORED
 
-    def _inverses_of_classes(self, shares: Floats) -> ByClass:
-        (m, classes, n), p = shares.shape, self.X.shape[1]
-        ridge, place = self.ridge[..., :p], np.repeat(np.arange(m), classes)
+    def split(self, eta: Floats) -> tuple[Problem, Floats]:
+        """Return the problem whose Hessians are computed, and its variances.
+
+        It has a fit for each class of each fit, if classes are treated one by one.
+        """
+        with np.errstate(invalid="ignore", over="ignore"):
+            if not self.by_class:
+                return self, self.family.variances(eta)
+            shares, p = self.family.mean(eta), self.X.shape[1]
+        (m, classes, n), ridge = shares.shape, self.ridge[..., :p]
+        place = np.repeat(np.arange(m), classes)
         each = replace(
             self,
             family=Numeric(np.zeros(n)),
@@ -248,8 +250,11 @@ class Problem:
             ridge=ridge[place] if ridge.ndim == 3 else ridge,
         )
         # a class against the others: the diagonal of the information of a record
-        variances = (shares * (1 - shares)).reshape(1, m * classes, n)
-        return ByClass(each._inverse(variances), self.family.basis)
+        return each, (shares * (1 - shares)).reshape(1, m * classes, n)
+
+    def joined(self, inverse: Inverse) -> Inverse:
+        """Return inverse Hessians of what is split as those of the fits."""
+        return ByClass(inverse, self.family.basis) if self.by_class else inverse
 
     def rough_inverse(self, variances: Floats) -> Whole | Factored:
         """Return inverse Hessians with few digits if they are large, but for bad ones.
