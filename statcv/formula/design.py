@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -115,10 +116,10 @@ class Design(Printed):
         """Columns of the data that terms other than offsets use."""
         return _beside_offsets(self.terms)
 
-    @property
+    @cached_property
     def strata(self) -> str:
         """The term ``strata(x)`` of the formula, or an empty text."""
-        codes = (code for term in self.formula.terms for code in term)
+        codes = chain.from_iterable(self.formula.terms)
         return next(filter(is_strata, codes), "")
 
     @cached_property

@@ -171,7 +171,7 @@ def _own_inverses(problem: Problem, theta: Floats, often: Floats) -> Inverse | N
 MAX_FITS = 256  # fits at most whose gradients are summed at once
 MAX_CELLS = 2**26  # records times fits, at most, whose gradients are summed at once
 SHARE_LEFT = 0.3  # share of a negligible distance, as its forecast may be too small
-MAX_STEPS_FAR = 25  # steps from 0 after which folds get Hessians of their own
+MAX_STEPS_FAR = 20  # steps from 0 after which folds get Hessians of their own
 
 
 def fit_large_folds(
