@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,15 +54,10 @@ class Block:
 
     def part(self, chosen: NDArray[Any]) -> Block:
         """Return some of the fits."""
-        return Block(
-            self.fits[chosen],
-            self.n,
-            self.rows[chosen],
-            self.times[chosen],
-            self.less[chosen],
-            None if self.counts is None else self.counts[chosen],
-            None if self.outcome is None else self.outcome[chosen],
-        )
+        each = "fits", "rows", "times", "less", "counts", "outcome"
+        given = {name: getattr(self, name) for name in each}
+        known = {name: one[chosen] for name, one in given.items() if one is not None}
+        return replace(self, **known)
 
     def few(self, p: int) -> bool:
         """Return whether few records do not occur once, compared with p columns."""

@@ -101,15 +101,6 @@ class Factored:
             made.append(solve(factor, half, lower=True, trans=True)[0])
         return made
 
-    @property
-    def matrices(self) -> Floats:
-        """The inverses, shape (m, p, p)."""
-        from scipy.linalg.lapack import get_lapack_funcs
-
-        (invert,) = get_lapack_funcs(("potri",), self.factors)
-        lower = [np.tril(invert(one, lower=True)[0]) for one in self.factors]
-        return np.array([one + np.tril(one, -1).T for one in lower])
-
     def part(self, chosen: NDArray[Any]) -> Factored:
         """Return some of the matrices."""
         some = np.arange(len(self.factors))[chosen]

@@ -9,22 +9,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import reduce
-from typing import cast
 
 import numpy as np
 
 from statcv.models.base import TrainingSet
 from statcv.models.batched.blocks import Block, few
-from statcv.models.batched.downdate import (
-    Factored,
-    Identity,
-    Inverse,
-    OneInverse,
-    Whole,
-)
+from statcv.models.batched.downdate import Factored, Identity, Inverse, Whole
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.problem import (
-    MAX_FREE_CLASSES,
     MAX_VARIANCES,
     MIN_FACTORED,
     Problem,
@@ -85,54 +77,13 @@ def _differ(problem: Problem, often: Floats) -> bool:
     p, free = problem.X.shape[1], problem.family.basis.shape[1]
     if len(often) > MAX_FITS_SMALL:
         return False
-    if free > MAX_FREE_CLASSES and not problem.by_class:
-        return False
     if max(often.size, len(often) * (p * free) ** 2) > MAX_VARIANCES:
         return False
     changes = np.count_nonzero(often != 1)
     return bool(changes < min(MAX_CHANGES_NEAR * p * len(often), 2 * often.shape[1]))
 
 
-# ---- a point near the optimum of all records ----
-
-MAX_HESSIANS = 4  # Hessians of all records at most
-NEAR = 0.3  # the distance from the optimum of all records, in standard errors
-
-
-def _anchor(problem: Problem, q: int) -> Floats | None:
-    """Search for the optimum of all records, roughly; None without one."""
-    theta, inverse = np.zeros((1, q)), cast(Inverse, Identity())
-    # the distance between optima of two samples grows as the root of their coordinates
-    near = Until(max(NEAR, NEAR * float(np.sqrt(q)) / 3))
-    # the Hessian of all records costs more than some gradients
-    for _ in range(MAX_HESSIANS):
-        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            theta, done = climb(problem, theta, inverse, near)
-        if done.all():
-            return theta
-        found = _mean_inverse(problem, theta, 1.0)
-        if found is None:
-            break
-        inverse = found
-    return None
-
-
-def _mean_inverse(problem: Problem, theta: Floats, share: float) -> OneInverse | None:
-    """Return the inverse of the mean Hessian of fits; None if it costs many digits.
-
-    Parameters
-    ----------
-    problem : Problem
-        That of all records.
-    theta : numpy.ndarray, shape (1, q)
-        Coordinates of all fits.
-    share : float
-        The share of all records in a fit; fits lose about the same of the information.
-    """
-    block = Block.of_counts(np.full((1, len(problem.X)), share))
-    variances = problem.family.variances(problem.linear(theta))
-    found = replace(problem, block=block).rough_inverse(variances)
-    return OneInverse(found.matrices[0]) if found.usable[0] else None
+# ---- Hessians near the optimum of all records ----
 
 
 def _own_inverses(problem: Problem, theta: Floats, often: Floats) -> Inverse | None:
@@ -166,8 +117,19 @@ def _own_inverses(problem: Problem, theta: Floats, often: Floats) -> Inverse | N
     return problem.joined(found) if found.usable.all() else None
 
 
+def _mean_inverses(problem: Problem, theta: Floats, often: Floats) -> Inverse | None:
+    """Return the inverse of the mean Hessian for each fit, as for their own."""
+    share = Block.of_counts(np.full((1, len(problem.X)), often.mean()))
+    each, variances = replace(problem, block=share).split(problem.linear(theta))
+    found = each.rough_inverse(variances)
+    if not found.usable.all():
+        return None
+    return problem.joined(found).part(np.zeros(len(often), dtype=int))
+
+
 # ---- the fits ----
 
+NEAR = 0.3  # the distance from the optimum of all records, in standard errors
 MAX_FITS = 256  # fits at most whose gradients are summed at once
 MAX_CELLS = 2**26  # records times fits, at most, whose gradients are summed at once
 SHARE_LEFT = 0.3  # share of a negligible distance, as its forecast may be too small
@@ -225,13 +187,20 @@ def fit_few(
         surely=lambda block, theta: np.full(len(theta), bounded),
     )
     far = _are_far(every, folds)
-    theta: Floats | None = np.zeros((1, len(scale)))
+    theta = np.zeros((1, len(scale)))
     if not (far or family.quadratic):
-        theta = _anchor(every, len(scale))
-    if theta is None:
-        return None
+        # the distance between optima of two samples grows as the root of their number
+        near = Until(max(NEAR, NEAR * float(np.sqrt(len(scale))) / 3))
+        theta, known = settle(every, theta, near, inverse=Identity())
+        if not known.all():
+            return None
     least = scale.reshape(-1, p).min(axis=0)
-    reach = _longest(records.X, least) * longest_row(family)
+
+    def most(rows: slice) -> float:
+        return float((records.X[rows] ** 2 @ least**-2).max(initial=0.0))
+
+    square = max(by_blocks(most, records.X.shape, 1))
+    reach = float(np.sqrt(square)) * longest_row(family)
     enough = SHARE_LEFT * negligible(family, len(scale)) / reach
     # a Hessian of one fold costs many steps
     noise = 1e-15 * float(np.sqrt(n * len(scale)))
@@ -239,9 +208,9 @@ def fit_few(
     coefficients = np.empty((len(folds), family.width, p))
     sure = np.empty(len(folds), dtype=bool)
     # residuals of all these fits are in memory at once
-    most = int(np.clip(MAX_CELLS // n, 1, MAX_FITS))
-    for start in range(0, len(folds), most):
-        some = np.arange(start, min(start + most, len(folds)))
+    size = int(np.clip(MAX_CELLS // n, 1, MAX_FITS))
+    for start in range(0, len(folds), size):
+        some = np.arange(start, min(start + size, len(folds)))
         often = folds.counts_in(n, some)
         if folds.weights is not None:
             often *= folds.weights(some)
@@ -257,11 +226,8 @@ def fit_few(
             rough = replace(problem, X=records.X.astype(np.float32))
             at, _ = climb(rough, at, Identity(), replace(until, most=MAX_STEPS_FAR))
         else:
-            inverse = (
-                _own_inverses(every, theta, often)
-                if _differ(every, often)
-                else _mean_inverse(every, theta, float(often.mean()))
-            )
+            find = _own_inverses if _differ(every, often) else _mean_inverses
+            inverse = find(every, theta, often)
             if inverse is None:
                 return None
         at, sure[some] = settle(problem, at, until, inverse=inverse)
@@ -283,13 +249,3 @@ def _diagonal(problem: Problem) -> Floats:
         return product(curved, X**2)
 
     return reduce(np.add, by_blocks(sums, problem.X.shape, family.width)).ravel()
-
-
-def _longest(X: Floats, scale: Floats) -> float:
-    """Return the greatest length of a row whose entries are divided by a scale."""
-    inverse = 1 / scale**2
-
-    def most(rows: slice) -> float:
-        return float((X[rows] ** 2 @ inverse).max(initial=0.0))
-
-    return float(np.sqrt(max(by_blocks(most, X.shape, 1))))

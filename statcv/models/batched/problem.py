@@ -281,9 +281,9 @@ class Problem:
         They exist if nearly all columns have a ridge, and have few digits.
         """
         n, p = self.X.shape[-2:]
-        if self.ridge is None or self.turn is None or 3 * p <= 2 * n:
+        if self.ridge is None or self.turn is None or self.turn.ndim > 1:
             return None
-        if p <= MIN_FACTORED or self.turn.ndim > 1:
+        if 3 * p <= 2 * n or p <= MIN_FACTORED:
             return None
         # classes that are as frequent as each other at 0 have columns of one scale
         ridge = self.ridge.reshape(-1, p).mean(axis=0)
