@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -119,7 +118,7 @@ class Design(Printed):
     @cached_property
     def strata(self) -> str:
         """The term ``strata(x)`` of the formula, or an empty text."""
-        codes = chain.from_iterable(self.formula.terms)
+        codes = (code for term in self.formula.terms for code in term)
         return next(filter(is_strata, codes), "")
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -115,6 +115,17 @@ class Block:
             own = y[self.outcome].reshape(len(self), -1)
             each = [(often * (own == code)).sum(axis=1) for code in codes]
         return np.asarray(np.all(np.array(each) > 0, axis=0))
+
+
+def pieces(numbers: NDArray[Any], size: int) -> Iterator[NDArray[Any]]:
+    """Cut numbers into parts of a size, of which arrays take bounded memory.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in pieces(np.arange(5), 2)]
+    [[0, 1], [2, 3], [4]]
+    """
+    return (numbers[k : k + size] for k in range(0, len(numbers), size))
 
 
 def few(width: int, p: int) -> bool:

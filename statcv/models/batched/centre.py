@@ -10,7 +10,7 @@ import numpy as np
 
 from statcv.models.base import TrainingSet
 from statcv.models.batched.blocks import Block, Penalties
-from statcv.models.batched.downdate import Downdate, Whole, downdated, squares_of
+from statcv.models.batched.downdate import Downdate, downdated, squares_of
 from statcv.models.batched.problem import Problem, roots_of
 from statcv.models.batched.row_space import spares_the_intercept_only
 from statcv.models.batched.separate import fit_alone
@@ -160,10 +160,6 @@ class Centre:
     def _rows(self) -> Floats:
         return np.asarray(self.X * self.weights[:, None])
 
-    def hessians(self, problem: Problem) -> Whole:
-        """Return the inverse Hessians at the centre of any fits."""
-        return problem.inverse_hessian(self.variances.repeat(len(problem), axis=1))
-
     def few_hessian(self, block: Block) -> Downdate:
         """Return the inverse Hessian at the centre of fits that change few records.
 
@@ -192,8 +188,7 @@ def reach(X: Floats, turn: Floats | None, family: Family) -> float:
     if turn is None:
         return float(np.sqrt(np.einsum("...ij,...ij->...i", X, X).max(initial=0.0)))
     every = np.einsum("kc,qcp->kpq", family.basis, turn)
-    rows = (X @ one for one in every)
-    return max(reach(one, None, family) for one in rows)
+    return max(reach(X @ one, None, family) for one in every)
 
 
 def find_centre(records: TrainingSet, ridge: Floats) -> Centre | None:

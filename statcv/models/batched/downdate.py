@@ -109,7 +109,7 @@ class Factored:
 
 @dataclass(frozen=True, eq=False)
 class Dual:
-    """Inverses of I ⊗ D + (I ⊗ Z)'R'R(I ⊗ Z) for few rows Z, in their number.
+    """Inverses of I ⊗ D + (I ⊗ Z)'R'R(I ⊗ Z), of the size of the rows that a fit uses.
 
     By Woodbury's identity they are D⁻¹ − D⁻¹Z'R' (I + RZD⁻¹Z'R')⁻¹ RZD⁻¹.
 
@@ -140,16 +140,15 @@ class Dual:
         used = [np.flatnonzero(own.any(axis=(1, 2))) for own in roots]
         products, free = rows @ rows.T, range(roots.shape[-1])
 
-        def inner(fit: int) -> Floats:
+        def inner(fit: int) -> NDArray[Any]:
             own, place = roots[fit, used[fit]].T, used[fit]
             gram, k = products[place][:, place], len(place)
             made = np.zeros((len(free), k, len(free), k), np.float32)
             for a, b in combinations_with_replacement(free, 2):
                 for c in free[b:]:  # where both have entries, as roots are triangles
                     made[a, :, b] += gram * own[c, a, :, None] * own[c, b]
-            made = made.reshape(len(free) * k, -1)
-            made.flat[:: len(made) + 1] += 1
-            return made
+            made.flat[:: len(free) * k + 1] += 1
+            return made.reshape(len(free) * k, -1)
 
         factors = Factored.of(map(inner, range(len(roots))), np.float32)
         return cls(rows, root, roots, used, factors)
@@ -164,7 +163,8 @@ class Dual:
         for own, used, values in zip(across, self.used, solved, strict=True):
             own[:, used] = values.reshape(len(own), -1)
         across = np.einsum("mnrc,mrn->mcn", self.weights, across)
-        return ((within - across @ self.rows) / self.root).reshape(vectors.shape)
+        made = (within - across @ self.rows) / self.root
+        return np.asarray(made.reshape(vectors.shape))
 
     def part(self, chosen: NDArray[Any]) -> Dual:
         """Return some of the matrices."""

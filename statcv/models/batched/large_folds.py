@@ -1,7 +1,8 @@
 """The fits of a few large folds, near the optimum of all records.
 
 The fit to all records comes first, roughly; the mean Hessian of the folds near its
-optimum, with quasi-Newton updates, leads all of them to their own in few gradients.
+optimum, or one of each, with quasi-Newton updates, leads all of them to their own in
+few gradients. The Hessian of many classes is taken as if these were independent.
 Folds of few records for each coefficient have little in common, and are fitted from 0.
 """
 
@@ -13,7 +14,7 @@ from functools import reduce
 import numpy as np
 
 from statcv.models.base import TrainingSet
-from statcv.models.batched.blocks import Block, few
+from statcv.models.batched.blocks import Block, few, pieces
 from statcv.models.batched.downdate import Factored, Identity, Inverse, Whole
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.problem import (
@@ -70,14 +71,12 @@ def _are_far(problem: Problem, folds: Folds) -> bool:
 def _differ(problem: Problem, often: Floats) -> bool:
     """Return whether folds differ so much that each is worth a Hessian of its own.
 
-    Those of many records for each column are alike, and the Hessian of many classes
-    differs more by where it is computed than by the fold. All Hessians together are
-    quickly computed if each record is left out about once.
+    Those of many records for each column are alike. All Hessians together are quickly
+    computed if each record is left out about once.
     """
     p, free = problem.X.shape[1], problem.family.basis.shape[1]
-    if len(often) > MAX_FITS_SMALL:
-        return False
-    if max(often.size, len(often) * (p * free) ** 2) > MAX_VARIANCES:
+    size = max(often.size, len(often) * (p * free) ** 2)
+    if len(often) > MAX_FITS_SMALL or size > MAX_VARIANCES:
         return False
     changes = np.count_nonzero(often != 1)
     return bool(changes < min(MAX_CHANGES_NEAR * p * len(often), 2 * often.shape[1]))
@@ -106,13 +105,13 @@ def _own_inverses(problem: Problem, theta: Floats, often: Floats) -> Inverse | N
     each, variances = problem.split(problem.linear(theta))
     lost, classes = 1 - often, variances.shape[1]
     lean = Block.of_counts(lost.repeat(classes, axis=0))
-    pieces = replace(each, block=lean, ridge=None).hessian(
+    gone = replace(each, block=lean, ridge=None).hessian(
         np.tile(variances, (1, len(lost), 1)), precision
     )
     kept = (1 - lost.sum(axis=0, keepdims=True)).repeat(classes, axis=0)
     rest = replace(each, block=Block.of_counts(kept)).hessian(variances, precision)
-    pieces = pieces.reshape(len(lost), *rest.shape)
-    own = (pieces.sum(axis=0) + rest - pieces).reshape(-1, *rest.shape[1:])
+    gone = gone.reshape(len(lost), *rest.shape)
+    own = (gone.sum(axis=0) + rest - gone).reshape(-1, *rest.shape[1:])
     found = Factored.of(own, precision) if large else Whole.of(own)
     return problem.joined(found) if found.usable.all() else None
 
@@ -209,8 +208,7 @@ def fit_few(
     sure = np.empty(len(folds), dtype=bool)
     # residuals of all these fits are in memory at once
     size = int(np.clip(MAX_CELLS // n, 1, MAX_FITS))
-    for start in range(0, len(folds), size):
-        some = np.arange(start, min(start + size, len(folds)))
+    for some in pieces(np.arange(len(folds)), size):
         often = folds.counts_in(n, some)
         if folds.weights is not None:
             often *= folds.weights(some)

@@ -5,7 +5,7 @@ K is 1 for two classes and for a number, and the number of classes otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, TypeVar
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.batched.blocks import CELLS, Block
+from statcv.models.batched.blocks import CELLS, Block, pieces
 from statcv.models.batched.downdate import ByClass, Dual, Factored, Inverse, Whole
 from statcv.models.families import EVERY, Family, Numeric, curvature
 from statcv.numeric.arrays import Bools, Floats, Numbers
@@ -27,6 +27,10 @@ LEAST_RIDGE = 1e-4  # ridge on a coordinate of unit curvature that costs few dig
 MAX_VARIANCES = 2**24  # variances of records, at most, that are held for own Hessians
 
 Made = TypeVar("Made")
+
+
+def _no_fit(block: Block, theta: Floats) -> Bools:
+    return np.zeros(len(theta), dtype=bool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +53,9 @@ class Problem:
     ridge : numpy.ndarray, or None
         The penalty on the coordinates: its strengths, shape (q,), or its matrix, shape
         (q, q); with shape (m, 1, q), or (m, q, q), if fits have their own.
-    surely : callable or None
+    surely : callable
         Function of fits and of coordinates that returns, without reading the records,
-        which fits are not separated.
+        which fits are not separated; none unless given.
     """
 
     X: Floats
@@ -60,7 +64,7 @@ class Problem:
     block: Block
     weights: Floats | None
     ridge: Floats | None
-    surely: Callable[[Block, Floats], Bools] | None = None
+    surely: Callable[[Block, Floats], Bools] = _no_fit
 
     def __len__(self) -> int:
         return len(self.block)
@@ -76,8 +80,8 @@ class Problem:
             ridge=ridge[chosen] if ridge is not None and ridge.ndim == 3 else ridge,
         )
 
-    def batches(self, chosen: Bools) -> list[Numbers]:
-        """Cut some of the fits into batches whose Hessians have bounded memory."""
+    def batches(self, chosen: Bools) -> Iterator[tuple[Numbers, Problem]]:
+        """Yield some of the fits in batches whose Hessians have bounded memory."""
         places = np.flatnonzero(chosen)
         width, free = self.family.basis.shape
         p, records = self.X.shape[-1], self.block.n * len(self.family.directions)
@@ -85,7 +89,8 @@ class Problem:
         limit = max(4 * CELLS, min(8 * each, MAX_VARIANCES))
         most = min(limit // max(each, 1), MAX_VARIANCES // max(records, 1))
         size = max(1, most)
-        return [places[i : i + size] for i in range(0, len(places), size)]
+        for some in pieces(places, size):
+            yield some, self if len(some) == len(self) else self.part(some)
 
     def coefficients(self, theta: Floats) -> Floats:
         """Return the coefficients of each linear predictor, shape (m, K, p)."""
@@ -228,8 +233,9 @@ class Problem:
         The Hessian of all of many classes takes more time than the steps that it saves.
         """
         free, turn = self.family.basis.shape[1], self.turn
-        several = free > MAX_FREE_CLASSES and turn is not None and turn.ndim == 1
-        return several and self.ridge is not None and len(turn) > MIN_FACTORED
+        if self.ridge is None or turn is None or turn.ndim > 1:
+            return False
+        return free > MAX_FREE_CLASSES and len(turn) > MIN_FACTORED
 
     def split(self, eta: Floats) -> tuple[Problem, Floats]:
         """Return the problem whose Hessians are computed, and its variances.
@@ -237,7 +243,7 @@ class Problem:
         It has a fit for each class of each fit, if classes are treated one by one.
         """
         with np.errstate(invalid="ignore", over="ignore"):
-            if not self.by_class:
+            if self.turn is None or self.ridge is None or not self.by_class:
                 return self, self.family.variances(eta)
             shares, p = self.family.mean(eta), self.X.shape[1]
         (m, classes, n), ridge = shares.shape, self.ridge[..., :p]
@@ -308,18 +314,7 @@ class Problem:
         self._weigh(made[:, None])
         return made
 
-    @property
-    def bounded(self) -> bool:
-        """Whether a ridge gives the fits optima."""
-        return self.ridge is not None
-
     # ---- what the judge of separation asks ----
-
-    def seems_moderate(self, theta: Floats) -> Bools:
-        """Return which fits need no look at the records, shape (m,)."""
-        if self.surely is None:
-            return np.zeros(len(theta), dtype=bool)
-        return self.surely(self.block, theta)
 
     def spread(self, theta: Floats) -> Floats:
         """Return the largest spread of the predictors of a training record, (m,)."""
@@ -362,13 +357,13 @@ def roots_of(family: Family, variances: Floats) -> Floats:
     variances : numpy.ndarray, shape (directions, …)
     """
     if family.width == 1:
-        return np.sqrt(variances[0])[..., None, None]
+        return np.asarray(np.sqrt(variances[0])[..., None, None])
     curved = curvature(family, variances)
     free = int(family.basis.shape[1])
     made = of_all_classes(list(curved[..., None, None]), free)
     # a class of probability 0 leaves a matrix that is only just definite
     made += np.eye(free) * (1e-14 * made.max(axis=(-2, -1), keepdims=True) + 1e-300)
-    return np.linalg.cholesky(made).swapaxes(-2, -1)
+    return np.asarray(np.linalg.cholesky(made).swapaxes(-2, -1), dtype=float)
 
 
 def by_blocks(
