@@ -235,7 +235,7 @@ class Problem:
         free, turn = self.family.basis.shape[1], self.turn
         if self.ridge is None or turn is None or turn.ndim > 1:
             return False
-        return free > MAX_FREE_CLASSES and len(turn) > MIN_FACTORED
+        return bool(free > MAX_FREE_CLASSES)
 
     def split(self, eta: Floats) -> tuple[Problem, Floats]:
         """Return the problem whose Hessians are computed, and its variances.
