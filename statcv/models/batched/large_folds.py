@@ -18,6 +18,7 @@ from statcv.models.batched.blocks import Block, few, pieces
 from statcv.models.batched.downdate import Factored, Identity, Inverse, Whole
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.problem import (
+    MAX_FREE_CLASSES,
     MAX_VARIANCES,
     MIN_FACTORED,
     Problem,
@@ -76,7 +77,8 @@ def _differ(problem: Problem, often: Floats) -> bool:
     """
     p, free = problem.X.shape[1], problem.family.basis.shape[1]
     size = max(often.size, len(often) * (p * free) ** 2)
-    if len(often) > MAX_FITS_SMALL or size > MAX_VARIANCES:
+    costly = free > MAX_FREE_CLASSES and not problem.by_class
+    if costly or len(often) > MAX_FITS_SMALL or size > MAX_VARIANCES:
         return False
     changes = np.count_nonzero(often != 1)
     return bool(changes < min(MAX_CHANGES_NEAR * p * len(often), 2 * often.shape[1]))
@@ -202,8 +204,7 @@ def fit_few(
     reach = float(np.sqrt(square)) * longest_row(family)
     enough = SHARE_LEFT * negligible(family, len(scale)) / reach
     # a Hessian of one fold costs many steps
-    noise = 1e-15 * float(np.sqrt(n * len(scale)))
-    until = Until(enough, noise, most=2 * MAX_STEPS)
+    until = Until(enough, 1e-15 * float(np.sqrt(n * len(scale))), 2 * MAX_STEPS)
     coefficients = np.empty((len(folds), family.width, p))
     sure = np.empty(len(folds), dtype=bool)
     # residuals of all these fits are in memory at once

@@ -233,9 +233,8 @@ class Problem:
         The Hessian of all of many classes takes more time than the steps that it saves.
         """
         free, turn = self.family.basis.shape[1], self.turn
-        if self.ridge is None or turn is None or turn.ndim > 1:
-            return False
-        return bool(free > MAX_FREE_CLASSES)
+        flat = self.ridge is not None and turn is not None and turn.ndim == 1
+        return bool(flat and free > MAX_FREE_CLASSES)
 
     def split(self, eta: Floats) -> tuple[Problem, Floats]:
         """Return the problem whose Hessians are computed, and its variances.
