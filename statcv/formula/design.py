@@ -109,7 +109,7 @@ class Design(Printed):
         """Columns of the data that terms other than offsets use."""
         return _beside_offsets(self.terms)
 
-    @property
+    @cached_property
     def strata(self) -> str:
         """The term ``strata(x)`` of the formula, or an empty text."""
         codes = (code for term in self.formula.terms for code in term)

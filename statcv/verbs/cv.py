@@ -479,6 +479,8 @@ def _warn_of_few_events(design: Design, model: models.Model) -> None:
 
 def _warn_of_empty_terms(design: Design) -> None:
     """Name factors of one level, which have no column beside the intercept."""
+    if design.terms.is_plain:
+        return
     present = set(design.terms.origins)
     present.add((design.strata,))  # a single stratum is that of a model without strata
     empty = [":".join(codes) for codes in design.formula.terms if codes not in present]

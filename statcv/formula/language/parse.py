@@ -199,7 +199,7 @@ def outcome_columns(outcome: str, columns: Sequence[str]) -> tuple[str, ...]:
 
 def _refuse_part_of_another(terms: Collection[Term]) -> None:
     """Check that offset() and strata() are terms by themselves, and strata() once."""
-    calling = [term for term in terms if any("(" in code for code in term)]
+    calling = [term for term in terms if "(" in "".join(term)]
     for term, (name, as_in) in product(calling, ALONE.items()):
         for code in term:
             alone = len(term) == 1 and code.startswith(f"{name}(")

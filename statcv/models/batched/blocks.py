@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,15 +54,10 @@ class Block:
 
     def part(self, chosen: NDArray[Any]) -> Block:
         """Return some of the fits."""
-        return Block(
-            self.fits[chosen],
-            self.n,
-            self.rows[chosen],
-            self.times[chosen],
-            self.less[chosen],
-            None if self.counts is None else self.counts[chosen],
-            None if self.outcome is None else self.outcome[chosen],
-        )
+        each = "fits", "rows", "times", "less", "counts", "outcome"
+        given = {name: getattr(self, name) for name in each}
+        known = {name: one[chosen] for name, one in given.items() if one is not None}
+        return replace(self, **known)
 
     def few(self, p: int) -> bool:
         """Return whether few records do not occur once, compared with p columns."""
@@ -120,6 +115,17 @@ class Block:
             own = y[self.outcome].reshape(len(self), -1)
             each = [(often * (own == code)).sum(axis=1) for code in codes]
         return np.asarray(np.all(np.array(each) > 0, axis=0))
+
+
+def pieces(numbers: NDArray[Any], size: int) -> Iterator[NDArray[Any]]:
+    """Cut numbers into parts of a size, of which arrays take bounded memory.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in pieces(np.arange(5), 2)]
+    [[0, 1], [2, 3], [4]]
+    """
+    return (numbers[k : k + size] for k in range(0, len(numbers), size))
 
 
 def few(width: int, p: int) -> bool:

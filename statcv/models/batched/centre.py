@@ -10,8 +10,8 @@ import numpy as np
 
 from statcv.models.base import TrainingSet
 from statcv.models.batched.blocks import Block, Penalties
-from statcv.models.batched.downdate import Downdate, Whole, downdated, squares_of
-from statcv.models.batched.problem import Problem
+from statcv.models.batched.downdate import Downdate, downdated, squares_of
+from statcv.models.batched.problem import Problem, roots_of
 from statcv.models.batched.row_space import spares_the_intercept_only
 from statcv.models.batched.separate import fit_alone
 from statcv.models.families import Family, curvature, family_of
@@ -160,10 +160,6 @@ class Centre:
     def _rows(self) -> Floats:
         return np.asarray(self.X * self.weights[:, None])
 
-    def hessians(self, problem: Problem) -> Whole:
-        """Return the inverse Hessians at the centre of any fits."""
-        return problem.inverse_hessian(self.variances.repeat(len(problem), axis=1))
-
     def few_hessian(self, block: Block) -> Downdate:
         """Return the inverse Hessian at the centre of fits that change few records.
 
@@ -183,15 +179,8 @@ class Centre:
         variances = self.variances[:, 0, rows] * self.weights[rows]
         if self.turn is None:
             return np.asarray((X * np.sqrt(variances[0])[:, None])[:, None])
-        free = int(self.family.basis.shape[1])
-        curved = curvature(self.family, variances)
-        each = list(curved.reshape(*curved.shape, 1, 1))
-        made = of_all_classes(each, free)
-        # a class of probability 0 leaves a matrix that is only just definite
-        made += np.eye(free) * (1e-14 * made.max(axis=(1, 2), keepdims=True) + 1e-300)
-        lower = np.linalg.cholesky(made).swapaxes(1, 2)
         turned = np.einsum("qcp,np->ncq", self.turn, X, optimize=True)
-        return np.asarray(np.matmul(lower, turned))
+        return np.asarray(np.matmul(roots_of(self.family, variances), turned))
 
 
 def reach(X: Floats, turn: Floats | None, family: Family) -> float:
@@ -199,8 +188,7 @@ def reach(X: Floats, turn: Floats | None, family: Family) -> float:
     if turn is None:
         return float(np.sqrt(np.einsum("...ij,...ij->...i", X, X).max(initial=0.0)))
     every = np.einsum("kc,qcp->kpq", family.basis, turn)
-    rows = (X @ one for one in every)
-    return max(reach(one, None, family) for one in rows)
+    return max(reach(X @ one, None, family) for one in every)
 
 
 def find_centre(records: TrainingSet, ridge: Floats) -> Centre | None:

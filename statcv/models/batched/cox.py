@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from statcv.formula import Design, Learnt, is_strata
 from statcv.models.base import TrainingSet
-from statcv.models.batched.blocks import CELLS
+from statcv.models.batched.blocks import CELLS, pieces
 from statcv.models.batched.cox_firth import firth_optimum
 from statcv.models.batched.downdate import Inverse, OneInverse, Whole
 from statcv.models.batched.fits import FoldFits
@@ -133,8 +133,7 @@ def _matrices(
     every, (n, p) = np.arange(len(folds)), records.X.shape
     if isinstance(folds.matrices, Learnt):
         step = max(1, BLOCK // max(n * p, 1))
-        for start in range(0, len(folds), step):
-            some = every[start : start + step]
+        for some in pieces(every, step):
             yield some, folds.matrices.matrices(some)
     else:
         for some in np.split(every, every[1:]) if apart else [every]:
@@ -207,8 +206,7 @@ def problems(
                 )
             )
         step = max(1, BLOCK // max(n * (1 if alike and X.ndim == 2 else q), 1))
-        for first in range(0, len(members), step):
-            places = members[first : first + step]
+        for places in pieces(members, step):
             rows = X if X.ndim == 2 else X[places]
             y = outcomes[which[places[0]] if alike else which[places]]
             weights = folds.weights_in(records, some[places])

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from statcv.models.batched.blocks import Block
-from statcv.numeric.arrays import Bools, Floats
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.numeric.gram import information_of
 
 # a larger inverse Hessian is treated as missing, by the size of rounding errors
@@ -71,11 +72,12 @@ class Factored:
 
     @classmethod
     def of(cls, matrices: Iterable[Floats], precision: DTypeLike) -> Factored:
-        """Decompose matrices, each of shape (p, p), in their precision."""
+        """Decompose, in place, matrices of which the upper triangles are read."""
         from scipy.linalg.lapack import get_lapack_funcs
 
         (decompose,) = get_lapack_funcs(("potrf",), dtype=precision)
-        made = (decompose(one, lower=True) for one in matrices)
+        settings = {"lower": True, "clean": False, "overwrite_a": True}
+        made = (decompose(one.T, **settings) for one in matrices)
         return cls(tuple(np.full_like(f, np.nan) if info else f for f, info in made))
 
     @property
@@ -85,24 +87,19 @@ class Factored:
 
     def times(self, vectors: Floats) -> Floats:
         """Multiply vectors, shape (m, p), each by its inverse."""
+        return np.array(self.solved(vectors), dtype=float)
+
+    def solved(self, vectors: Iterable[Floats]) -> list[Floats]:
+        """Multiply vectors by the inverses, in their precision."""
         from scipy.linalg.lapack import get_lapack_funcs
 
-        made = np.empty_like(vectors)
-        for own, factor, vector in zip(made, self.factors, vectors, strict=True):
-            (solve,) = get_lapack_funcs(("trtrs",), (factor,))
+        (solve,) = get_lapack_funcs(("trtrs",), self.factors)
+        made = []
+        for factor, vector in zip(self.factors, vectors, strict=True):
             # a fifth of the time of potrs, which solves for blocks of vectors
             half, _ = solve(factor, vector.astype(factor.dtype), lower=True)
-            own[:], _ = solve(factor, half, lower=True, trans=True)
+            made.append(solve(factor, half, lower=True, trans=True)[0])
         return made
-
-    @property
-    def matrices(self) -> Floats:
-        """The inverses, shape (m, p, p)."""
-        from scipy.linalg.lapack import get_lapack_funcs
-
-        (invert,) = get_lapack_funcs(("potri",), self.factors)
-        lower = [np.tril(invert(one, lower=True)[0]) for one in self.factors]
-        return np.array([one + np.tril(one, -1).T for one in lower])
 
     def part(self, chosen: NDArray[Any]) -> Factored:
         """Return some of the matrices."""
@@ -112,9 +109,9 @@ class Factored:
 
 @dataclass(frozen=True, eq=False)
 class Dual:
-    """Inverses of D + Z'WZ for few rows Z, by factors with a column for each of them.
+    """Inverses of I ⊗ D + (I ⊗ Z)'R'R(I ⊗ Z), of the size of the rows that a fit uses.
 
-    By Woodbury's identity they are D⁻¹ − D⁻¹Z'R (I + RZD⁻¹Z'R)⁻¹ RZD⁻¹, with R² = W.
+    By Woodbury's identity they are D⁻¹ − D⁻¹Z'R' (I + RZD⁻¹Z'R')⁻¹ RZD⁻¹.
 
     Attributes
     ----------
@@ -122,36 +119,88 @@ class Dual:
         Those of Z over the root of D, in single precision.
     root : numpy.ndarray, shape (p,)
         The root of the diagonal of D.
-    weights : numpy.ndarray, shape (m, n)
-        The roots of the weights.
+    weights : numpy.ndarray, shape (m, n, free, free)
+        The roots R of the information of each record about what is free.
+    used : sequence of numpy.ndarray
+        The records of each fit, which alone have a column in its factor.
     inner : Factored
     """
 
     rows: NDArray[Any]
     root: Floats
     weights: NDArray[Any]
+    used: Sequence[Numbers]
     inner: Factored
 
     @classmethod
     def of(cls, Z: Floats, diagonal: Floats, weights: Floats) -> Dual:
-        """Decompose, for the diagonal of D, and weights of shape (m, n)."""
+        """Decompose, for the diagonal of D, and roots of shape (m, n, free, free)."""
         root = np.sqrt(diagonal)
-        rows, roots = (Z / root).astype(np.float32), np.sqrt(weights, dtype=np.float32)
-        products, one = rows @ rows.T, np.eye(len(rows), dtype=np.float32)
-        inner = (products * own * own[:, None] + one for own in roots)
-        return cls(rows, root, roots, Factored.of(inner, np.float32))
+        rows, roots = (Z / root).astype(np.float32), weights.astype(np.float32)
+        used = [np.flatnonzero(own.any(axis=(1, 2))) for own in roots]
+        products, free = rows @ rows.T, range(roots.shape[-1])
+
+        def inner(fit: int) -> NDArray[Any]:
+            own, place = roots[fit, used[fit]].T, used[fit]
+            gram, k = products[place][:, place], len(place)
+            made = np.zeros((len(free), k, len(free), k), np.float32)
+            for a, b in combinations_with_replacement(free, 2):
+                for c in free[b:]:  # where both have entries, as roots are triangles
+                    made[a, :, b] += gram * own[c, a, :, None] * own[c, b]
+            made.flat[:: len(free) * k + 1] += 1
+            return made.reshape(len(free) * k, -1)
+
+        factors = Factored.of(map(inner, range(len(roots))), np.float32)
+        return cls(rows, root, roots, used, factors)
 
     def times(self, vectors: Floats) -> Floats:
-        """Multiply vectors, shape (m, p), each by its inverse."""
-        within = vectors / self.root
-        across = (within.astype(np.float32) @ self.rows.T) * self.weights
-        across = self.inner.times(across) * self.weights
-        return np.asarray((within - across @ self.rows) / self.root)
+        """Multiply vectors, shape (m, free × p), each by its inverse."""
+        within = vectors.reshape(len(vectors), -1, len(self.root)) / self.root
+        across = within.astype(np.float32) @ self.rows.T
+        across = np.einsum("mnrc,mcn->mrn", self.weights, across)
+        parts = zip(across, self.used, strict=True)
+        solved = self.inner.solved([own[:, used].ravel() for own, used in parts])
+        for own, used, values in zip(across, self.used, solved, strict=True):
+            own[:, used] = values.reshape(len(own), -1)
+        across = np.einsum("mnrc,mrn->mcn", self.weights, across)
+        made = (within - across @ self.rows) / self.root
+        return np.asarray(made.reshape(vectors.shape))
 
     def part(self, chosen: NDArray[Any]) -> Dual:
         """Return some of the matrices."""
-        inner = self.inner.part(chosen)
-        return Dual(self.rows, self.root, self.weights[chosen], inner)
+        some = np.arange(len(self.used))[chosen]
+        used, inner = [self.used[one] for one in some], self.inner.part(chosen)
+        return Dual(self.rows, self.root, self.weights[chosen], used, inner)
+
+
+@dataclass(frozen=True, eq=False)
+class ByClass:
+    """Inverses as if the classes of a fit were independent, in their contrasts.
+
+    Attributes
+    ----------
+    inner : Inverse
+        Those of each class of each fit.
+    basis : numpy.ndarray, shape (classes, free)
+        Orthonormal contrasts.
+    """
+
+    inner: Inverse
+    basis: Floats
+
+    def times(self, vectors: Floats) -> Floats:
+        """Multiply vectors, shape (m, free × p), each by its inverse."""
+        (classes, free), m = self.basis.shape, len(vectors)
+        each = np.matmul(self.basis, vectors.reshape(m, free, -1))
+        made = self.inner.times(each.reshape(m * classes, -1))
+        made = np.matmul(self.basis.T, made.reshape(m, classes, -1))
+        return np.asarray(made.reshape(vectors.shape))
+
+    def part(self, chosen: NDArray[Any]) -> ByClass:
+        """Return some of the matrices."""
+        at = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+        places = at[:, None] * len(self.basis) + np.arange(len(self.basis))
+        return ByClass(self.inner.part(places.ravel()), self.basis)
 
 
 @dataclass(frozen=True, eq=False)

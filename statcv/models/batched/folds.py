@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from statcv.folds import FoldPlan, Ragged
 from statcv.formula import Factors
 from statcv.models.base import TrainingSet
-from statcv.models.batched.blocks import CELLS, Block, few
+from statcv.models.batched.blocks import CELLS, Block, few, pieces
 from statcv.models.batched.new_levels import NewLevels
 from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.tables import Printed
@@ -233,8 +233,7 @@ class Folds(Printed):
             return None
         empty = np.zeros((len(self), X.shape[1]), dtype=bool)
         size = max(1, CELLS // max(len(X), len(lists.values), len(self)))
-        for start in range(0, len(rare), size):
-            some = rare[start : start + size]
+        for some in pieces(rare, size):
             used = X[:, some] != 0
             if weights is not None:
                 used &= weights[:, None] > 0

@@ -1,7 +1,8 @@
 """The fits of a few large folds, near the optimum of all records.
 
 The fit to all records comes first, roughly; the mean Hessian of the folds near its
-optimum, with quasi-Newton updates, leads all of them to their own in few gradients.
+optimum, or one of each, with quasi-Newton updates, leads all of them to their own in
+few gradients. The Hessian of many classes is taken as if these were independent.
 Folds of few records for each coefficient have little in common, and are fitted from 0.
 """
 
@@ -9,21 +10,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import reduce
-from typing import cast
 
 import numpy as np
 
 from statcv.models.base import TrainingSet
-from statcv.models.batched.blocks import Block, few
-from statcv.models.batched.downdate import (
-    Factored,
-    Identity,
-    Inverse,
-    OneInverse,
-    Whole,
-)
+from statcv.models.batched.blocks import Block, few, pieces
+from statcv.models.batched.downdate import Factored, Identity, Inverse, Whole
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.problem import (
+    MAX_FREE_CLASSES,
     MAX_VARIANCES,
     MIN_FACTORED,
     Problem,
@@ -43,7 +38,6 @@ MIN_CELLS_OF_MANY = 2**18
 MAX_CELLS_CHANGED = 3500
 MIN_RECORDS_NEAR = 2  # records for each coefficient of folds that are near each other
 MAX_CHANGES_NEAR = 100  # changed records for each column up to which Hessians differ
-MAX_FREE_CLASSES = 2  # combinations of classes for which that is worth a Hessian each
 MAX_CELLS_SMALL = 2**15  # values of all records up to which other ways are as quick
 
 
@@ -78,59 +72,19 @@ def _are_far(problem: Problem, folds: Folds) -> bool:
 def _differ(problem: Problem, often: Floats) -> bool:
     """Return whether folds differ so much that each is worth a Hessian of its own.
 
-    Those of many records for each column are alike, and the Hessian of many classes
-    differs more by where it is computed than by the fold. All Hessians together are
-    quickly computed if each record is left out about once.
+    Those of many records for each column are alike. All Hessians together are quickly
+    computed if each record is left out about once.
     """
     p, free = problem.X.shape[1], problem.family.basis.shape[1]
-    if len(often) > MAX_FITS_SMALL or free > MAX_FREE_CLASSES:
-        return False
-    if max(often.size, len(often) * (p * free) ** 2) > MAX_VARIANCES:
+    size = max(often.size, len(often) * (p * free) ** 2)
+    costly = free > MAX_FREE_CLASSES and not problem.by_class
+    if costly or len(often) > MAX_FITS_SMALL or size > MAX_VARIANCES:
         return False
     changes = np.count_nonzero(often != 1)
     return bool(changes < min(MAX_CHANGES_NEAR * p * len(often), 2 * often.shape[1]))
 
 
-# ---- a point near the optimum of all records ----
-
-MAX_HESSIANS = 4  # Hessians of all records at most
-NEAR = 0.3  # the distance from the optimum of all records, in standard errors
-
-
-def _anchor(problem: Problem, q: int) -> Floats | None:
-    """Search for the optimum of all records, roughly; None without one."""
-    theta, inverse = np.zeros((1, q)), cast(Inverse, Identity())
-    # the distance between optima of two samples grows as the root of their coordinates
-    near = Until(max(NEAR, NEAR * float(np.sqrt(q)) / 3))
-    # the Hessian of all records costs more than some gradients
-    for _ in range(MAX_HESSIANS):
-        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            theta, done = climb(problem, theta, inverse, near)
-        if done.all():
-            return theta
-        found = _mean_inverse(problem, theta, 1.0)
-        if found is None:
-            break
-        inverse = found
-    return None
-
-
-def _mean_inverse(problem: Problem, theta: Floats, share: float) -> OneInverse | None:
-    """Return the inverse of the mean Hessian of fits; None if it costs many digits.
-
-    Parameters
-    ----------
-    problem : Problem
-        That of all records.
-    theta : numpy.ndarray, shape (1, q)
-        Coordinates of all fits.
-    share : float
-        The share of all records in a fit; fits lose about the same of the information.
-    """
-    block = Block.of_counts(np.full((1, len(problem.X)), share))
-    variances = problem.family.variances(problem.linear(theta))
-    found = replace(problem, block=block).rough_inverse(variances)
-    return OneInverse(found.matrices[0]) if found.usable[0] else None
+# ---- Hessians near the optimum of all records ----
 
 
 def _own_inverses(problem: Problem, theta: Floats, often: Floats) -> Inverse | None:
@@ -150,23 +104,37 @@ def _own_inverses(problem: Problem, theta: Floats, often: Floats) -> Inverse | N
     """
     large = theta.shape[1] > MIN_FACTORED
     precision = np.float32 if large else np.float64
-    variances, lost = problem.family.variances(problem.linear(theta)), 1 - often
-    lean = replace(problem, block=Block.of_counts(lost), ridge=None)
-    pieces = lean.hessian(variances.repeat(len(lost), axis=1), precision)
-    rest = replace(problem, block=Block.of_counts(1 - lost.sum(axis=0, keepdims=True)))
-    whole = pieces.sum(axis=0) + rest.hessian(variances, precision)
-    own = whole - pieces
+    each, variances = problem.split(problem.linear(theta))
+    lost, classes = 1 - often, variances.shape[1]
+    lean = Block.of_counts(lost.repeat(classes, axis=0))
+    gone = replace(each, block=lean, ridge=None).hessian(
+        np.tile(variances, (1, len(lost), 1)), precision
+    )
+    kept = (1 - lost.sum(axis=0, keepdims=True)).repeat(classes, axis=0)
+    rest = replace(each, block=Block.of_counts(kept)).hessian(variances, precision)
+    gone = gone.reshape(len(lost), *rest.shape)
+    own = (gone.sum(axis=0) + rest - gone).reshape(-1, *rest.shape[1:])
     found = Factored.of(own, precision) if large else Whole.of(own)
-    return found if found.usable.all() else None
+    return problem.joined(found) if found.usable.all() else None
+
+
+def _mean_inverses(problem: Problem, theta: Floats, often: Floats) -> Inverse | None:
+    """Return the inverse of the mean Hessian for each fit, as for their own."""
+    share = Block.of_counts(np.full((1, len(problem.X)), often.mean()))
+    each, variances = replace(problem, block=share).split(problem.linear(theta))
+    found = each.rough_inverse(variances)
+    if not found.usable.all():
+        return None
+    return problem.joined(found).part(np.zeros(len(often), dtype=int))
 
 
 # ---- the fits ----
 
+NEAR = 0.3  # the distance from the optimum of all records, in standard errors
 MAX_FITS = 256  # fits at most whose gradients are summed at once
 MAX_CELLS = 2**26  # records times fits, at most, whose gradients are summed at once
 SHARE_LEFT = 0.3  # share of a negligible distance, as its forecast may be too small
 MAX_STEPS_FAR = 20  # steps from 0 after which folds get Hessians of their own
-MAX_STEPS_ALONE = 200  # steps at most from 0 of folds of several classes
 
 
 def fit_large_folds(
@@ -220,23 +188,28 @@ def fit_few(
         surely=lambda block, theta: np.full(len(theta), bounded),
     )
     far = _are_far(every, folds)
-    theta: Floats | None = np.zeros((1, len(scale)))
+    theta = np.zeros((1, len(scale)))
     if not (far or family.quadratic):
-        theta = _anchor(every, len(scale))
-    if theta is None:
-        return None
+        # the distance between optima of two samples grows as the root of their number
+        near = Until(max(NEAR, NEAR * float(np.sqrt(len(scale))) / 3))
+        theta, known = settle(every, theta, near, inverse=Identity())
+        if not known.all():
+            return None
     least = scale.reshape(-1, p).min(axis=0)
-    reach = _longest(records.X, least) * longest_row(family)
+
+    def most(rows: slice) -> float:
+        return float((records.X[rows] ** 2 @ least**-2).max(initial=0.0))
+
+    square = max(by_blocks(most, records.X.shape, 1))
+    reach = float(np.sqrt(square)) * longest_row(family)
     enough = SHARE_LEFT * negligible(family, len(scale)) / reach
-    # a Hessian of one fold costs many steps, most of all one of several classes
-    steps = MAX_STEPS_ALONE if far and free > MAX_FREE_CLASSES else 2 * MAX_STEPS
-    until = Until(enough, noise=1e-15 * float(np.sqrt(n * len(scale))), most=steps)
+    # a Hessian of one fold costs many steps
+    until = Until(enough, 1e-15 * float(np.sqrt(n * len(scale))), 2 * MAX_STEPS)
     coefficients = np.empty((len(folds), family.width, p))
     sure = np.empty(len(folds), dtype=bool)
     # residuals of all these fits are in memory at once
-    most = int(np.clip(MAX_CELLS // n, 1, MAX_FITS))
-    for start in range(0, len(folds), most):
-        some = np.arange(start, min(start + most, len(folds)))
+    size = int(np.clip(MAX_CELLS // n, 1, MAX_FITS))
+    for some in pieces(np.arange(len(folds)), size):
         often = folds.counts_in(n, some)
         if folds.weights is not None:
             often *= folds.weights(some)
@@ -244,21 +217,18 @@ def fit_few(
         if own is not None:
             penalty = (np.tile(own[some], free) / scale**2)[:, None]
         problem = replace(every, block=block, ridge=penalty)
-        # from 0 where folds have little in common, else from the optimum of all
-        inverse: Inverse | None = Identity()
-        if not far:
-            if _differ(every, often):
-                inverse = _own_inverses(every, theta, often)
-            else:
-                inverse = _mean_inverse(every, theta, float(often.mean()))
-            if inverse is None:
-                return None
         at = np.tile(theta, (len(some), 1))
-        if far and free <= MAX_FREE_CLASSES:
-            # some steps in single precision, after which each fit gets its own Hessian
+        inverse: Inverse | None = None
+        if far:
+            # from 0, as folds have little in common; after some steps in single
+            # precision each fit gets its own Hessian
             rough = replace(problem, X=records.X.astype(np.float32))
             at, _ = climb(rough, at, Identity(), replace(until, most=MAX_STEPS_FAR))
-            inverse = None
+        else:
+            find = _own_inverses if _differ(every, often) else _mean_inverses
+            inverse = find(every, theta, often)
+            if inverse is None:
+                return None
         at, sure[some] = settle(problem, at, until, inverse=inverse)
         coefficients[some] = problem.coefficients(at)
     return (coefficients, sure) if sure.any() else None
@@ -278,13 +248,3 @@ def _diagonal(problem: Problem) -> Floats:
         return product(curved, X**2)
 
     return reduce(np.add, by_blocks(sums, problem.X.shape, family.width)).ravel()
-
-
-def _longest(X: Floats, scale: Floats) -> float:
-    """Return the greatest length of a row whose entries are divided by a scale."""
-    inverse = 1 / scale**2
-
-    def most(rows: slice) -> float:
-        return float((X[rows] ** 2 @ inverse).max(initial=0.0))
-
-    return float(np.sqrt(max(by_blocks(most, X.shape, 1))))

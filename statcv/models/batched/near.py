@@ -142,23 +142,18 @@ def _fit_block(
     centre: Centre, series: Series | None, block: Block, penalties: Penalties | None
 ) -> tuple[Floats, Bools]:
     """Return the coordinates of each fit, and whether they are beyond doubt."""
-    problem, until = centre.problem(block, penalties), until_of(centre)
+    problem = centre.problem(block, penalties)
+    until = Until(ACCURACY * centre.scale / centre.reach, centre.noise)
     if block.few(centre.X.shape[1]):
         inverse = centre.few_hessian(block)
         if series is not None:
             return settle_by_series(series, problem, until, inverse)
         theta, gradient = centre.start(problem)
-        theta, sure = settle(problem, theta, until, gradient, inverse)
-        return theta, sure
+        return settle(problem, theta, until, gradient, inverse)
     theta, sure = np.empty((len(block), len(centre.theta))), np.zeros(len(block), bool)
-    for some in problem.batches(~sure):
-        part = problem if len(some) == len(block) else problem.part(some)
+    for some, part in problem.batches(~sure):
         at, gradient = centre.start(part)
-        made = settle(part, at, until, gradient, centre.hessians(part))
+        variances = centre.variances.repeat(len(part), axis=1)
+        made = settle(part, at, until, gradient, part.inverse_hessian(variances))
         theta[some], sure[some] = made
     return theta, sure
-
-
-def until_of(centre: Centre) -> Until:
-    """Return when steps from the centre end."""
-    return Until(ACCURACY * centre.scale / centre.reach, centre.noise)

@@ -15,7 +15,7 @@ import numpy as np
 
 from statcv.formula import Learnt
 from statcv.models.base import Model, TrainingSet, refuse_missing
-from statcv.models.batched.blocks import CELLS, Block, Penalties
+from statcv.models.batched.blocks import CELLS, Block, Penalties, pieces
 from statcv.models.batched.centre import Centre, reach
 from statcv.models.batched.downdate import inverted
 from statcv.models.batched.fits import FittedFolds, FoldFits
@@ -81,13 +81,12 @@ def fit_own_folds(
         most = 16 * CELLS // p**2  # folds whose coefficients are kept at once
         for group in np.flatnonzero(np.bincount(learnt.group) >= SHARED).tolist():
             members = np.flatnonzero(learnt.group == group)
-            for part in range(0, len(members), most):
-                some = members[part : part + most]
+            for some in pieces(members, most):
                 if _in_basis(regression, records, folds, some, fits, empty):
                     alone[some] = False
     rest = np.flatnonzero(alone)
     centre = regression.centre(records) if len(rest) else None
-    for some in _blocks(rest, n, p):
+    for some in pieces(rest, max(1, 4 * CELLS // (n * p))):
         matrices = learnt.matrices(some)
         weights = folds.weights_in(records, some)
         empty[some] = ~((matrices != 0) & (weights > 0)[:, :, None]).any(axis=1)
@@ -129,12 +128,6 @@ def _side_by_side(
         variances = problem.family.variances(problem.linear(theta))
         sure &= problem.inverse_hessian(variances).norm <= GROWTH
     return theta, sure
-
-
-def _blocks(fits: Numbers, n: int, p: int) -> Iterator[Numbers]:
-    step = max(1, 4 * CELLS // (n * p))
-    for start in range(0, len(fits), step):
-        yield fits[start : start + step]
 
 
 def _in_basis(
@@ -219,16 +212,14 @@ def _along(learnt: Learnt, columns: Floats) -> Floats:
     """Return coefficients of the bases, shape (fits, columns of a basis, k)."""
     made = np.empty((len(columns), len(learnt.products), columns.shape[2]))
     step = max(1, CELLS // max(columns.shape[1] * len(learnt.products), 1))
-    for start in range(0, len(columns), step):
-        some = np.arange(start, min(start + step, len(columns)))
+    for some in pieces(np.arange(len(columns)), step):
         made[some] = np.matmul(learnt.coefficients(some), columns[some])
     return made
 
 
 def _bases(learnt: Learnt, groups: Numbers) -> Iterator[tuple[Numbers, Floats]]:
     step = max(1, 4 * CELLS // max(learnt.n * len(learnt.products), 1))
-    for start in range(0, len(groups), step):
-        some = groups[start : start + step]
+    for some in pieces(groups, step):
         if len(some) == 1:
             yield some, learnt.basis(int(some[0]))[None]
         else:

@@ -55,8 +55,6 @@ def every_class(coefficients: Floats, records: TrainingSet, ridge: Floats) -> Fl
     free = free_classes(ridge, width_of(records))
     p = coefficients.shape[1] // len(free)
     by_class = coefficients.reshape(len(coefficients), len(free), p)
-    if width_of(records) == 1:
-        return by_class
     made = np.zeros((len(by_class), width_of(records), by_class.shape[2]))
     # without a penalty the first class is the reference, with coefficients of 0
     made[:, free] = by_class

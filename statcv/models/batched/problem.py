@@ -5,7 +5,7 @@ K is 1 for two classes and for a number, and the number of classes otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, TypeVar
@@ -13,19 +13,24 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.batched.blocks import CELLS, Block
-from statcv.models.batched.downdate import Dual, Factored, Inverse, Whole
-from statcv.models.families import EVERY, Family, curvature
+from statcv.models.batched.blocks import CELLS, Block, pieces
+from statcv.models.batched.downdate import ByClass, Dual, Factored, Inverse, Whole
+from statcv.models.families import EVERY, Family, Numeric, curvature
 from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.numeric.gram import information_of, of_all_classes, quadratic_of
 from statcv.numeric.threads import WORTH, rows_times, shared
 
+MAX_FREE_CLASSES = 2  # combinations of classes of which Hessians are worth their time
 MIN_FACTORED = 100  # coordinates beyond which Hessians are factored, not inverted
 CACHED = 2**19  # values of a block of rows that stay in the cache of the processor
 LEAST_RIDGE = 1e-4  # ridge on a coordinate of unit curvature that costs few digits
 MAX_VARIANCES = 2**24  # variances of records, at most, that are held for own Hessians
 
 Made = TypeVar("Made")
+
+
+def _no_fit(block: Block, theta: Floats) -> Bools:
+    return np.zeros(len(theta), dtype=bool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +53,9 @@ class Problem:
     ridge : numpy.ndarray, or None
         The penalty on the coordinates: its strengths, shape (q,), or its matrix, shape
         (q, q); with shape (m, 1, q), or (m, q, q), if fits have their own.
-    surely : callable or None
+    surely : callable
         Function of fits and of coordinates that returns, without reading the records,
-        which fits are not separated.
+        which fits are not separated; none unless given.
     """
 
     X: Floats
@@ -59,7 +64,7 @@ class Problem:
     block: Block
     weights: Floats | None
     ridge: Floats | None
-    surely: Callable[[Block, Floats], Bools] | None = None
+    surely: Callable[[Block, Floats], Bools] = _no_fit
 
     def __len__(self) -> int:
         return len(self.block)
@@ -75,15 +80,17 @@ class Problem:
             ridge=ridge[chosen] if ridge is not None and ridge.ndim == 3 else ridge,
         )
 
-    def batches(self, chosen: Bools) -> list[Numbers]:
-        """Cut some of the fits into batches whose Hessians have bounded memory."""
+    def batches(self, chosen: Bools) -> Iterator[tuple[Numbers, Problem]]:
+        """Yield some of the fits in batches whose Hessians have bounded memory."""
         places = np.flatnonzero(chosen)
-        each = self.X.shape[-1] * int(self.family.basis.shape[1])
-        records = self.block.n * len(self.family.directions)
-        limit = max(4 * CELLS, min(8 * each**2, MAX_VARIANCES))
-        most = min(limit // max(each**2, 1), MAX_VARIANCES // max(records, 1))
+        width, free = self.family.basis.shape
+        p, records = self.X.shape[-1], self.block.n * len(self.family.directions)
+        each = width * p**2 if self.by_class else (free * p) ** 2
+        limit = max(4 * CELLS, min(8 * each, MAX_VARIANCES))
+        most = min(limit // max(each, 1), MAX_VARIANCES // max(records, 1))
         size = max(1, most)
-        return [places[i : i + size] for i in range(0, len(places), size)]
+        for some in pieces(places, size):
+            yield some, self if len(some) == len(self) else self.part(some)
 
     def coefficients(self, theta: Floats) -> Floats:
         """Return the coefficients of each linear predictor, shape (m, K, p)."""
@@ -215,10 +222,44 @@ class Problem:
     def own_hessian(self, theta: Floats) -> tuple[Floats, Inverse]:
         """Return the gradient and the inverse Hessian of each fit at theta."""
         eta = self.linear(theta)
+        each, variances = self.split(eta)
+        inverse = each._dual(variances) or each.rough_inverse(variances)
+        return self.gradient_of(eta, theta), self.joined(inverse)
+
+    @property
+    def by_class(self) -> bool:
+        """Whether Hessians of classes are computed as if these were independent.
+
+        The Hessian of all of many classes takes more time than the steps that it saves.
+        """
+        free, turn = self.family.basis.shape[1], self.turn
+        flat = self.ridge is not None and turn is not None and turn.ndim == 1
+        return bool(flat and free > MAX_FREE_CLASSES)
+
+    def split(self, eta: Floats) -> tuple[Problem, Floats]:
+        """Return the problem whose Hessians are computed, and its variances.
+
+        It has a fit for each class of each fit, if classes are treated one by one.
+        """
         with np.errstate(invalid="ignore", over="ignore"):
-            variances = self.family.variances(eta)
-        inverse = self._dual(variances[0]) or self.rough_inverse(variances)
-        return self.gradient_of(eta, theta), inverse
+            if self.turn is None or self.ridge is None or not self.by_class:
+                return self, self.family.variances(eta)
+            shares, p = self.family.mean(eta), self.X.shape[1]
+        (m, classes, n), ridge = shares.shape, self.ridge[..., :p]
+        place = np.repeat(np.arange(m), classes)
+        each = replace(
+            self,
+            family=Numeric(np.zeros(n)),
+            block=self.block.part(place),
+            turn=self.turn[:p],
+            ridge=ridge[place] if ridge.ndim == 3 else ridge,
+        )
+        # a class against the others: the diagonal of the information of a record
+        return each, (shares * (1 - shares)).reshape(1, m * classes, n)
+
+    def joined(self, inverse: Inverse) -> Inverse:
+        """Return inverse Hessians of what is split as those of the fits."""
+        return ByClass(inverse, self.family.basis) if self.by_class else inverse
 
     def rough_inverse(self, variances: Floats) -> Whole | Factored:
         """Return inverse Hessians with few digits if they are large, but for bad ones.
@@ -242,22 +283,23 @@ class Problem:
     def _dual(self, variances: Floats) -> Dual | None:
         """Return inverse Hessians by a row for each record; None unless these are few.
 
-        They exist for a single linear predictor of columns that nearly all have a
-        ridge, and have few digits.
+        They exist if nearly all columns have a ridge, and have few digits.
         """
         n, p = self.X.shape[-2:]
-        if self.ridge is None or self.turn is None or 3 * p <= 2 * n:
+        if self.ridge is None or self.turn is None or self.turn.ndim > 1:
             return None
-        if p <= MIN_FACTORED or self.turn.ndim > 1 or self.family.width > 1:
+        if 3 * p <= 2 * n or p <= MIN_FACTORED:
             return None
+        # classes that are as frequent as each other at 0 have columns of one scale
         ridge = self.ridge.reshape(-1, p).mean(axis=0)
         if np.count_nonzero(ridge < LEAST_RIDGE) > 1:
             return None
-        weights = variances.copy()
-        self._weigh(weights[:, None])
+        variances = variances.copy()
+        self._weigh(variances.swapaxes(0, 1))
         # a small ridge on the intercept changes a single direction, which steps correct
         ridge = np.maximum(ridge, LEAST_RIDGE)
-        made = Dual.of(self.X * self.turn, ridge, weights)
+        roots = roots_of(self.family, variances)
+        made = Dual.of(self.X * self.turn[:p], ridge, roots)
         return made if made.inner.usable.all() else None
 
     def inverse_hessian(self, variances: Floats) -> Whole:
@@ -271,18 +313,7 @@ class Problem:
         self._weigh(made[:, None])
         return made
 
-    @property
-    def bounded(self) -> bool:
-        """Whether a ridge gives the fits optima."""
-        return self.ridge is not None
-
     # ---- what the judge of separation asks ----
-
-    def seems_moderate(self, theta: Floats) -> Bools:
-        """Return which fits need no look at the records, shape (m,)."""
-        if self.surely is None:
-            return np.zeros(len(theta), dtype=bool)
-        return self.surely(self.block, theta)
 
     def spread(self, theta: Floats) -> Floats:
         """Return the largest spread of the predictors of a training record, (m,)."""
@@ -314,6 +345,24 @@ class Problem:
             furthest = np.maximum(furthest, squares)
         furthest = np.where(inverse.usable, furthest, np.inf)
         return weights.sum(axis=1), furthest
+
+
+def roots_of(family: Family, variances: Floats) -> Floats:
+    """Return upper triangles R with R'R the information of a record, (…, free, free).
+
+    Parameters
+    ----------
+    family : Family
+    variances : numpy.ndarray, shape (directions, …)
+    """
+    if family.width == 1:
+        return np.asarray(np.sqrt(variances[0])[..., None, None])
+    curved = curvature(family, variances)
+    free = int(family.basis.shape[1])
+    made = of_all_classes(list(curved[..., None, None]), free)
+    # a class of probability 0 leaves a matrix that is only just definite
+    made += np.eye(free) * (1e-14 * made.max(axis=(-2, -1), keepdims=True) + 1e-300)
+    return np.asarray(np.linalg.cholesky(made).swapaxes(-2, -1), dtype=float)
 
 
 def by_blocks(

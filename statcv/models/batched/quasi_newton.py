@@ -92,17 +92,15 @@ def settle(
             theta, done = climb(problem, theta, inverse, until, gradient=gradient)
         until = replace(until, most=MAX_STEPS)
         # fits that are far get the Hessian of where they are, as in Newton's method
-        for _ in range(MAX_HESSIANS_BOUNDED if problem.bounded else MAX_HESSIANS):
+        unbounded = problem.ridge is None
+        for _ in range(MAX_HESSIANS if unbounded else MAX_HESSIANS_BOUNDED):
             if done.all():
                 break
-            for left in problem.batches(~done):
-                rest = problem if len(left) == len(theta) else problem.part(left)
-                gradient, own = rest.own_hessian(theta[left])
-                theta[left], done[left] = climb(
-                    rest, theta[left], own, until, gradient=gradient
-                )
-        for some in problem.batches(done):
-            part = problem if len(some) == len(theta) else problem.part(some)
+            for left, rest in problem.batches(~done):
+                at = theta[left]
+                gradient, own = rest.own_hessian(at)
+                theta[left], done[left] = climb(rest, at, own, until, gradient)
+        for some, part in problem.batches(done):
             done[some] = not_separated(part, theta[some])
     return theta, done
 
@@ -265,7 +263,7 @@ def not_separated(problem: Problem, theta: Floats) -> Bools:
     # least squares has an optimum whatever the outcomes are
     if moderate == np.inf:
         return np.ones(len(theta), dtype=bool)
-    sure = problem.seems_moderate(theta)
+    sure = problem.surely(problem.block, theta)
     rest = np.flatnonzero(~sure)
     if len(rest):
         sure[rest] = problem.part(rest).spread(theta[rest]) < moderate

@@ -16,7 +16,7 @@ from functools import cache, cached_property, partial
 import numpy as np
 
 from statcv.models.base import Model, TrainingSet
-from statcv.models.batched.blocks import CELLS, Penalties
+from statcv.models.batched.blocks import CELLS, Penalties, pieces
 from statcv.models.batched.downdate import inverted
 from statcv.models.batched.fits import Computed, FittedFolds, FoldFits
 from statcv.models.batched.folds import Folds
@@ -28,7 +28,6 @@ from statcv.numeric.newton import Optimum
 
 # the reciprocal condition of a Gram matrix from which its root keeps 11 digits
 WELL_CONDITIONED = 1e-5
-INDEPENDENT = 1e-8  # least pivot, relative to the largest, of records that are
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,9 +214,6 @@ def _rotated(X: Floats, place: int | None) -> tuple[Floats, Callable[[], Floats]
         return np.ascontiguousarray(upper.T), basis
     # R'R is then XX', without a product of records
     Q, R = np.linalg.qr(given.T)
-    size = np.abs(R.diagonal())
-    if size.min() > INDEPENDENT * size.max():
-        return np.ascontiguousarray(R.T), lambda: Q
     turn, turned, order = qr(R, pivoting=True)
     size = np.abs(turned.diagonal())
     # pivots end where the rest is rounding
@@ -329,8 +325,7 @@ def fit_own_ridges(
         inverse *= scale**2
     size = first + len(Q)
     most = max(1, CELLS // max(size**2, p))
-    for start in range(0, len(able), most):
-        part = able[start : start + most]
+    for part in pieces(able, most):
         within = inverted(np.matmul(Q * inverse[part][:, None], Q.T))
         penalties = np.zeros((len(part), size, size))
         penalties[:, first:, first:] = within

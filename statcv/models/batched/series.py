@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.batched.blocks import CELLS
+from statcv.models.batched.blocks import CELLS, pieces
 from statcv.models.batched.centre import Centre
 from statcv.models.batched.downdate import Downdate, squares_of
 from statcv.models.batched.folds import Folds
@@ -151,9 +151,9 @@ def settle_by_series(
         move = found - centre.theta
         bound = inverse.norm * np.exp(np.sqrt(squares_of(move)) * centre.reach)
         wrong = series.error(move) * bound * centre.reach
-        sure = done & (wrong <= ACCURACY) & problem.seems_moderate(found)
+        sure = done & (wrong <= ACCURACY) & problem.surely(problem.block, found)
     left, size = np.flatnonzero(~sure), max(1, CELLS // problem.block.n)
-    for some in (left[start : start + size] for start in range(0, len(left), size)):
+    for some in pieces(left, size):
         rest, at = problem.part(some), found[some]
         made = settle(rest, at, until, rest.gradient(at), inverse.part(some))
         found[some], sure[some] = made

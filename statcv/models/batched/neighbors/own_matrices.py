@@ -15,7 +15,7 @@ import numpy as np
 from statcv.folds import Ragged
 from statcv.formula import Learnt
 from statcv.models.base import TrainingSet
-from statcv.models.batched.blocks import CELLS
+from statcv.models.batched.blocks import CELLS, pieces
 from statcv.models.batched.fits import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.neighbors.fits import Neighborhood, Votes
@@ -76,11 +76,10 @@ class OwnNeighborhood:
         n, p = self.votes.records.X.shape
         predicted = [self._predicted(np.empty((0, n)), fits[:0])]
         step = max(1, CELLS // (n * p))
-        for start in range(0, len(distinct), step):
-            some = distinct[start : start + step]
+        for some in pieces(distinct, step):
             places, noise = self._places(some)
             ends = np.searchsorted(fits[order], [some[0], some[-1] + 1])
-            for points in _pieces(order[slice(*ends)], n):
+            for points in pieces(order[slice(*ends)], max(1, CELLS // n)):
                 own = np.searchsorted(some, fits[points])
                 apart = _distances(places, noise, own, rows[points])
                 known = apart[:, self.votes.live]
@@ -154,10 +153,3 @@ def _nearest(apart: Floats, least: int) -> Nearby:
     found = np.take_along_axis(apart, order, axis=1)
     sizes = np.full(len(apart), near.shape[1])
     return Nearby(0, Ragged.split(near.ravel(), sizes), found.ravel(), reach)
-
-
-def _pieces(points: Numbers, n: int) -> Iterator[Numbers]:
-    """Cut points so that their distances from all records take little memory."""
-    step = max(1, CELLS // n)
-    for start in range(0, len(points), step):
-        yield points[start : start + step]
