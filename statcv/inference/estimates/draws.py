@@ -25,7 +25,7 @@ from statcv.metrics import Metric
 from statcv.metrics.influence.weighted import won
 from statcv.models.selection import chooses_terms
 from statcv.numeric.arrays import Floats, Numbers
-from statcv.sensitivity import Reference
+from statcv.sensitivity import Reference, Sensitivity
 
 # most draws, which give a standard error to 5 %, and limits to 2.5 % of their distance
 DRAWS = 200
@@ -243,7 +243,7 @@ def draw(
             drawn.append(None)
         elif metric.rank:
             of_pairs = chosen and metric.pairs is not None
-            share = _share_of_area(held) if of_pairs else 1.0
+            share = _share_of_area(scores.sensitivity, held) if of_pairs else 1.0
             drawn.append(Draws(error, held, share))
         else:  # a smooth function of the coefficients
             if metric.reads != "classes":  # whose errors are bounded, and often all 0
@@ -252,15 +252,17 @@ def draw(
     return drawn
 
 
-def _share_of_area(held: Floats) -> float:
+def _share_of_area(sensitivity: Sensitivity, held: Floats) -> float:
     """Return the share of what the draws add to the variance of a selection's area.
 
     An area is a smooth function of the coefficients as far as predictors are signal,
     by D², where D = 2θ - 1 for an area θ (its variance falls by D² from that without
-    signal, as Wilson's does), and depends on signs as far as they are noise.
+    signal, as Wilson's does), and depends on signs as far as they are noise. Fits
+    whose penalty leaves out all columns do not move, so that only the others move the
+    mean.
     """
     signal = (2 * float(held.mean()) - 1) ** 2
-    return signal * SMOOTH + (1 - signal)
+    return sensitivity.varying**2 * (signal * SMOOTH + (1 - signal))
 
 
 def _limited(error: Floats) -> Floats:

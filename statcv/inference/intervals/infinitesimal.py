@@ -137,7 +137,8 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     or counts records the limits have the shape of Wilson's: the variance for a
     parameter θ is proportional to θ(1 - θ). What the fits add to the variance of
     sensitivity and specificity is not, since a fit may decide all records alike; it is
-    at least their variance between the fits, each applied to all records. For a ratio,
+    at least their variance between the fits, each applied to all records, as for an
+    area where a penalty leaves out all columns in some fits. For a ratio,
     and the root of a mean square, the limits are computed on the logarithmic scale.
     The part of a calibration slope below 0 is an error of that size at least, since a
     fit has no skill at worst. Student's t has the degrees of freedom of two samples as
@@ -297,8 +298,11 @@ def _variation(
         known += found.of_shares  # shares do not depend on the fits
     excess, below, above = 0.0, 0.0, _of_unseen_errors(scores, metric, found.units)
     if draws is not None:
-        least = _between_fits(scores, metric) if metric.name in OF_ONE_CLASS else 0.0
-        excess, below, above = (max(v, least) for v in (draws.excess, *draws.sides))
+        least = _between_fits(scores, metric)
+        excess, (below, above) = max(draws.excess, least), draws.sides
+        above = max(above, least)
+        if not metric.rank:  # a fit that ranks all records alike errs downwards alone
+            below = max(below, least)
     is_of_counts = metric.reads in ("order", "classes")
     df = found.units.df if is_of_counts else found.heavy_df
     variances = known + excess, known, (known + below, known + above)
@@ -310,12 +314,13 @@ def _between_fits(scores: Scores, metric: Metric) -> float:
     """Return the variance between fits of a metric of all records, trained or not.
 
     The fit to all records differs as much from the mean of the fits to parts of them.
-    No derivative shows that some of these decide all records alike, as a lasso does
-    that chooses no term.
+    No derivative shows that some of these decide, or rank, all records alike, as a
+    lasso does that chooses no term.
     """
-    if scores.decided:
-        return 0.0
     assert scores.sensitivity is not None and metric.weighted is not None
+    ranks_alike = metric.is_auroc and scores.sensitivity.varying < 1
+    if scores.decided or not (ranks_alike or metric.name in OF_ONE_CLASS):
+        return 0.0
     of = scores.sensitivity.setup.plan.fits.split_of
     few = np.unique(np.linspace(0, scores.n_splits - 1, MAX_COMPARED).astype(np.intp))
     some = np.flatnonzero(np.isin(of, few))
@@ -323,7 +328,8 @@ def _between_fits(scores: Scores, metric: Metric) -> float:
     cuts, alike = scores.threshold_for(metric), np.ones((1, len(scores.y)))
     # the threshold of a split is that of the records that it holds out
     cut = 0.5 if cuts is None else cuts[scores.starts[splits], None]
-    values = metric.weighted(scores.y, predicted, alike, threshold=cut)
+    more = {} if metric.rank else {"threshold": cut}
+    values = metric.weighted(scores.y, predicted, alike, **more)
     known = len(splits) > 1
     return float(values.var(ddof=1)) * (1 + 1 / scores.n_splits) if known else 0.0
 
