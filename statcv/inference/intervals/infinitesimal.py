@@ -51,6 +51,8 @@ CORRECTED = ASSUMED["corrected"]
 CHOSEN = "takes {what} as given"
 SHARE = (0.0, 1.0)
 LEAST = 1e-24  # variance; anything smaller is rounding error
+# the variance of more than twenty folds, as shared training records inflate it
+NEARLY_TWICE = 1.95
 MAX_COMPARED = 32  # splits whose fits are compared with each other, or a sample
 
 
@@ -137,9 +139,11 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     or counts records the limits have the shape of Wilson's: the variance for a
     parameter θ is proportional to θ(1 - θ). What the fits add to the variance of
     sensitivity and specificity is not, since a fit may decide all records alike; it is
-    at least their variance between the fits, each applied to all records, as for an
-    area where a penalty leaves out all columns in some fits. For a ratio,
-    and the root of a mean square, the limits are computed on the logarithmic scale.
+    at least their variance between the fits, each applied to all records, as for the
+    upper limit of an area where a penalty leaves out all columns in some fits. The
+    area of a model that chooses terms varies more where nearly equal training sets
+    share one choice. For a ratio, and the root of a mean square, the limits are
+    computed on the logarithmic scale.
     The part of a calibration slope below 0 is an error of that size at least, since a
     fit has no skill at worst. Student's t has the degrees of freedom of two samples as
     large as the smaller class, or for losses and calibration fewer than records if a
@@ -303,6 +307,8 @@ def _variation(
         above = max(above, least)
         if not metric.rank:  # a fit that ranks all records alike errs downwards alone
             below = max(below, least)
+        chosen = _of_one_choice(scores, metric, found.value, known)
+        excess, below, above = (one + chosen for one in (excess, below, above))
     is_of_counts = metric.reads in ("order", "classes")
     df = found.units.df if is_of_counts else found.heavy_df
     variances = known + excess, known, (known + below, known + above)
@@ -332,6 +338,20 @@ def _between_fits(scores: Scores, metric: Metric) -> float:
     values = metric.weighted(scores.y, predicted, alike, **more)
     known = len(splits) > 1
     return float(values.var(ddof=1)) * (1 + 1 / scores.n_splits) if known else 0.0
+
+
+def _of_one_choice(scores: Scores, metric: Metric, value: float, given: float) -> float:
+    """Return the variance of an area that is due to a choice which all fits share.
+
+    Training sets that hardly differ choose the same terms. As far as these are noise,
+    the predictions of all fits err alike, as values of folds do that share training
+    records.
+    """
+    assert scores.sensitivity is not None
+    shared, model = shared_training(scores), scores.sensitivity.setup.model
+    if not (metric.is_auroc and shared > NEARLY_TWICE and chooses_terms(model)):
+        return 0.0
+    return given * (shared - 1) * (1 - (2 * value - 1) ** 2)
 
 
 def _of_unseen_errors(scores: Scores, metric: Metric, units: Units) -> float:

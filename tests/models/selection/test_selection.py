@@ -11,6 +11,8 @@ from scipy.special import expit
 import statcv as scv
 from statcv.errors import ArgumentError, ModelError, NotTunedError
 from statcv.inference.estimates.draws import draw
+from statcv.inference.estimates.influences import influences
+from statcv.inference.estimates.pair_variation import pair_variation
 from statcv.inference.intervals import infinitesimal
 from statcv.metrics import METRICS
 from statcv.models import Backward, Forward, Linear, Logit, Screen, TrainingSet, XGBoost
@@ -320,6 +322,25 @@ def test_areas_vary_at_least_as_fits_that_leave_out_all_columns_differ_from_othe
     assert found == pytest.approx(np.var(areas, ddof=1) * 1.1)
     ridge = scv.cv("y ~ .", data, model=Logit(C=0.1), seed=1)
     assert infinitesimal._between_fits(ridge.scores, METRICS["auroc"]) == 0
+
+
+def test_areas_vary_more_where_nearly_equal_training_sets_share_one_choice(data):
+    asked = METRICS["auroc"], "paired"
+    formula = "y ~ a + b + c + d + e + f"
+
+    def added(scheme: str, **given: object) -> tuple[float, float]:
+        scores = scv.cv(formula, data, scheme=scheme, seed=1, **given).scores
+        found = influences(scores, *asked)
+        known = found.given_fits + pair_variation(scores, *asked, found)
+        moved = infinitesimal._variation(scores, *asked, "varied", found)
+        more = moved.variance - moved.given - found.draws.excess
+        return more, known * (1 - (2 * found.value - 1) ** 2)
+
+    more, expected = added("rloocv", select="backward")
+    # two of the 90 records differ between training sets, so that nearly all is shared
+    assert more == pytest.approx(expected, rel=0.03)
+    for scheme, given in (("rloocv", {}), ("stratified_kfold", {"select": "backward"})):
+        assert added(scheme, **given)[0] == pytest.approx(0, abs=1e-12)
 
 
 def test_a_selection_is_compared_with_at_least_the_variance_of_correlated_folds(data):
