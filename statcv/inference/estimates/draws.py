@@ -25,7 +25,7 @@ from statcv.metrics import Metric
 from statcv.metrics.influence.weighted import won
 from statcv.models.selection import chooses_terms
 from statcv.numeric.arrays import Floats, Numbers
-from statcv.sensitivity import Reference, Sensitivity
+from statcv.sensitivity import Reference
 
 # most draws, which give a standard error to 5 %, and limits to 2.5 % of their distance
 DRAWS = 200
@@ -237,13 +237,17 @@ def draw(
     assert scores.sensitivity is not None
     chosen = chooses_terms(scores.sensitivity.setup.model)
     drawn = list[Draws | None]()
-    for both, (metric, _) in zip(found, asked, strict=True):
+    for both, (metric, how) in zip(found, asked, strict=True):
         error, held = both
         if not np.isfinite(both).all():
             drawn.append(None)
         elif metric.rank:
             of_pairs = chosen and metric.pairs is not None
-            share = _share_of_area(scores.sensitivity, held) if of_pairs else 1.0
+            share = _share_of_area(held) if of_pairs else 1.0
+            if of_pairs and how != "pooled":
+                # fits whose penalty leaves out all columns do not move, so that only
+                # the others move the mean over folds or pairs
+                share *= scores.sensitivity.varying**2
             drawn.append(Draws(error, held, share))
         else:  # a smooth function of the coefficients
             if metric.reads != "classes":  # whose errors are bounded, and often all 0
@@ -252,17 +256,15 @@ def draw(
     return drawn
 
 
-def _share_of_area(sensitivity: Sensitivity, held: Floats) -> float:
+def _share_of_area(held: Floats) -> float:
     """Return the share of what the draws add to the variance of a selection's area.
 
     An area is a smooth function of the coefficients as far as predictors are signal,
     by D², where D = 2θ - 1 for an area θ (its variance falls by D² from that without
-    signal, as Wilson's does), and depends on signs as far as they are noise. Fits
-    whose penalty leaves out all columns do not move, so that only the others move the
-    mean.
+    signal, as Wilson's does), and depends on signs as far as they are noise.
     """
     signal = (2 * float(held.mean()) - 1) ** 2
-    return sensitivity.varying**2 * (signal * SMOOTH + (1 - signal))
+    return signal * SMOOTH + (1 - signal)
 
 
 def _limited(error: Floats) -> Floats:
