@@ -139,11 +139,11 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     or counts records the limits have the shape of Wilson's: the variance for a
     parameter θ is proportional to θ(1 - θ). What the fits add to the variance of
     sensitivity and specificity is not, since a fit may decide all records alike; it is
-    at least their variance between the fits, each applied to all records, as for the
-    upper limit of an area where a penalty leaves out all columns in some fits. The
-    area of a model that chooses terms varies more where nearly equal training sets
-    share one choice. For a ratio, and the root of a mean square, the limits are
-    computed on the logarithmic scale.
+    at least their variance between the fits, each applied to all records. The upper
+    limit of an area counts that variance too where a penalty leaves out all columns in
+    some fits. The area of a model that chooses terms varies more where nearly equal
+    training sets share one choice. For a ratio, and the root of a mean square, the
+    limits are computed on the logarithmic scale.
     The part of a calibration slope below 0 is an error of that size at least, since a
     fit has no skill at worst. Student's t has the degrees of freedom of two samples as
     large as the smaller class, or for losses and calibration fewer than records if a
@@ -302,13 +302,14 @@ def _variation(
         known += found.of_shares  # shares do not depend on the fits
     excess, below, above = 0.0, 0.0, _of_unseen_errors(scores, metric, found.units)
     if draws is not None:
-        least = _between_fits(scores, metric)
-        excess, (below, above) = max(draws.excess, least), draws.sides
-        above = max(above, least)
-        if not metric.rank:  # a fit that ranks all records alike errs downwards alone
-            below = max(below, least)
-        chosen = _of_one_choice(scores, metric, found.value, known)
-        excess, below, above = (one + chosen for one in (excess, below, above))
+        between, added = _between_fits(scores, metric), (draws.excess, *draws.sides)
+        if metric.rank:
+            chosen = _of_one_choice(scores, metric, found.value, known)
+            excess, below, above = (one + chosen for one in added)
+            # fits that rank all records alike err downwards, beside what others add
+            excess, above = excess + between, above + between
+        else:
+            excess, below, above = (max(one, between) for one in added)
     is_of_counts = metric.reads in ("order", "classes")
     df = found.units.df if is_of_counts else found.heavy_df
     variances = known + excess, known, (known + below, known + above)
