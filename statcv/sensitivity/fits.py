@@ -113,6 +113,12 @@ class Sensitivity:
         penalty = np.where(kept, self.fits.penalty, np.inf)
         return replace(self, linear=replace(self.fits, penalty=penalty))
 
+    @cached_property
+    def varying(self) -> float:
+        """The share of the fits that have a column besides the intercept."""
+        others = np.arange(self.fits.penalty.shape[1]) != self.setup.records.intercept
+        return float(np.isfinite(self.fits.penalty[:, others]).any(axis=1).mean())
+
     def standardised(self, fit: Numbers, row: Numbers) -> Floats:
         """Return linear predictors with mean 0 and sd 1 in the training set.
 

@@ -127,7 +127,7 @@ def test_the_default_interval_is_as_narrow_as_an_oracle_and_covers():
 
 
 def test_the_default_interval_covers_where_terms_are_chosen_in_every_training_set():
-    for metric, widest in {"auroc": 1.6, "brier": 1.3, "accuracy": 1.3}.items():
+    for metric in ("auroc", "brier", "accuracy"):
         rows = defaults("interval", metric, choosing=True)
         rows = rows[rows["how"] == ("per_fold" if metric == "auroc" else "pooled")]
         assert len(rows) == 20
@@ -138,10 +138,7 @@ def test_the_default_interval_covers_where_terms_are_chosen_in_every_training_se
         least = np.where(rows["population"] == "correlated", 0.94, 0.95)
         assert (rows["covers"] + 2 * rows["covers_se"] >= least).all(), metric
         assert rows["ratio"].mean() <= 1.15, metric
-        assert rows["ratio"].max() <= widest, metric
-    # where the areas are widest, few have a value
-    areas = defaults("interval", choosing=True).query("ratio > 1.3")
-    assert areas[["model", "population"]].to_numpy().tolist() == [["lasso", "noise"]]
+        assert rows["ratio"].max() <= 1.3, metric
     # where a fold may have no event, areas are pooled
     pooled = stored("defaults").query("model in @CHOOSING and metric == 'auroc'")
     pooled = pooled[(pooled["how"] == "pooled") & (pooled["question"] == "interval")]

@@ -252,13 +252,17 @@ def draw(
     assert scores.sensitivity is not None
     chosen = chooses_terms(scores.sensitivity.setup.model)
     drawn = list[Draws | None]()
-    for made, (metric, _) in zip(found, asked, strict=True):
+    for made, (metric, how) in zip(found, asked, strict=True):
         error, held, alone = made
         if not np.isfinite(made).all():
             drawn.append(None)
         elif metric.rank:
             of_pairs = chosen and metric.pairs is not None
             share = _share_of_area(held) if of_pairs else 1.0
+            if of_pairs and how != "pooled":
+                # fits whose penalty leaves out all columns do not move, so that only
+                # the others move the mean over folds or pairs
+                share *= scores.sensitivity.varying**2
             drawn.append(Draws(error, held, alone, share))
         else:  # a smooth function of the coefficients
             if metric.reads != "classes":  # whose errors are bounded, and often all 0

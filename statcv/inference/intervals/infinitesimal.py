@@ -52,6 +52,8 @@ CORRECTED = ASSUMED["corrected"]
 CHOSEN = "takes {what} as given"
 SHARE = (0.0, 1.0)
 LEAST = 1e-24  # variance; anything smaller is rounding error
+# the variance of more than twenty folds, as shared training records inflate it
+NEARLY_TWICE = 1.95
 MAX_COMPARED = 32  # splits whose fits are compared with each other, or a sample
 
 
@@ -139,13 +141,15 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     Wilson's: the variance for a parameter θ is proportional to θ(1 - θ). What the fits
     add to the variance of sensitivity and specificity is not, since a fit may decide
     all records alike; it is at least their variance between the fits, each applied to
-    all records. For a ratio, and a mean error of numbers, the limits are computed on
-    the logarithmic scale. The part of a calibration slope below 0 is an error of that
-    size at least, since a fit has no skill at worst. A pooled area varies more on the
-    side on which its bias lies. Student's t has the degrees of freedom of two samples
-    as large as the smaller class, or for losses and calibration fewer than records if a
-    few of them determine the variance (Satterthwaite); clusters of unequal size count
-    as fewer.
+    all records. The upper limit of an area counts that variance too where a penalty
+    leaves out all columns in some fits. The area of a model that chooses terms varies
+    more where nearly equal training sets share one choice, and a pooled area on the
+    side on which its bias lies. For a ratio, and a mean error of numbers, the limits
+    are computed on the logarithmic scale. The part of a calibration slope below 0 is an
+    error of that size at least, since a fit has no skill at worst. Student's t has the
+    degrees of freedom of two samples as large as the smaller class, or for losses and
+    calibration fewer than records if a few of them determine the variance
+    (Satterthwaite); clusters of unequal size count as fewer.
 
     Parameters
     ----------
@@ -303,12 +307,18 @@ def _variation(
         known *= _by_deletion(metric, found)
     excess, below, above = 0.0, 0.0, _of_unseen_errors(scores, metric, found.units)
     if draws is not None:
-        least = _between_fits(scores, metric) if metric.name in OF_ONE_CLASS else 0.0
-        excess, below, above = (max(v, least) for v in (draws.excess, *draws.sides))
-        if how == "pooled" and metric.rank and metric.pairs is not None:
-            # by distributional bias a pooled area is expected to miss the model's
-            below += max(draws.bias, 0.0) ** 2
-            above += min(draws.bias, 0.0) ** 2
+        between, added = _between_fits(scores, metric), (draws.excess, *draws.sides)
+        if metric.rank:
+            chosen = _of_one_choice(scores, metric, found.value, known)
+            excess, below, above = (one + chosen for one in added)
+            # fits that rank all records alike err downwards, beside what others add
+            excess, above = excess + between, above + between
+            if how == "pooled" and metric.pairs is not None:
+                # by distributional bias a pooled area is expected to miss the model's
+                below += max(draws.bias, 0.0) ** 2
+                above += min(draws.bias, 0.0) ** 2
+        else:
+            excess, below, above = (max(one, between) for one in added)
     is_of_counts = metric.reads in ("order", "classes")
     df = found.units.df if is_of_counts else found.heavy_df
     variances = known + excess, known, (known + below, known + above)
@@ -343,12 +353,13 @@ def _between_fits(scores: Scores, metric: Metric) -> float:
     """Return the variance between fits of a metric of all records, trained or not.
 
     The fit to all records differs as much from the mean of the fits to parts of them.
-    No derivative shows that some of these decide all records alike, as a lasso does
-    that chooses no term.
+    No derivative shows that some of these decide, or rank, all records alike, as a
+    lasso does that chooses no term.
     """
-    if scores.decided:
-        return 0.0
     assert scores.sensitivity is not None and metric.weighted is not None
+    ranks_alike = metric.is_auroc and scores.sensitivity.varying < 1
+    if scores.decided or not (ranks_alike or metric.name in OF_ONE_CLASS):
+        return 0.0
     of = scores.sensitivity.setup.plan.fits.split_of
     few = np.unique(np.linspace(0, scores.n_splits - 1, MAX_COMPARED).astype(np.intp))
     some = np.flatnonzero(np.isin(of, few))
@@ -356,9 +367,24 @@ def _between_fits(scores: Scores, metric: Metric) -> float:
     cuts, alike = scores.threshold_for(metric), np.ones((1, len(scores.y)))
     # the threshold of a split is that of the records that it holds out
     cut = 0.5 if cuts is None else cuts[scores.starts[splits], None]
-    values = metric.weighted(scores.y, predicted, alike, threshold=cut)
+    more = {} if metric.rank else {"threshold": cut}
+    values = metric.weighted(scores.y, predicted, alike, **more)
     known = len(splits) > 1
     return float(values.var(ddof=1)) * (1 + 1 / scores.n_splits) if known else 0.0
+
+
+def _of_one_choice(scores: Scores, metric: Metric, value: float, given: float) -> float:
+    """Return the variance of an area that is due to a choice which all fits share.
+
+    Training sets that hardly differ choose the same terms. As far as these are noise,
+    the predictions of all fits err alike, as values of folds do that share training
+    records.
+    """
+    assert scores.sensitivity is not None
+    shared, model = shared_training(scores), scores.sensitivity.setup.model
+    if not (metric.is_auroc and shared > NEARLY_TWICE and chooses_terms(model)):
+        return 0.0
+    return given * (shared - 1) * (1 - (2 * value - 1) ** 2)
 
 
 def _of_unseen_errors(scores: Scores, metric: Metric, units: Units) -> float:

@@ -25,7 +25,7 @@ from statcv.inference.estimates.estimate import estimate as make_estimate
 from statcv.inference.estimates.influences import Influences, influences_on
 from statcv.inference.estimates.pair_variation import variation_of_difference
 from statcv.inference.estimates.values import share_by_record, values_by_split
-from statcv.inference.intervals.infinitesimal import shared_training
+from statcv.inference.intervals.infinitesimal import NEARLY_TWICE, shared_training
 from statcv.inference.intervals.interval import is_slope
 from statcv.inference.paired.delong import paired_delong
 from statcv.inference.paired.methods import (
@@ -91,8 +91,6 @@ def adjusted(p: Floats, name: str) -> Floats:
 
 TIMES = 9999  # random swaps of a permutation test
 AVERAGED = "pooled, averaged"  # the metric of the mean predictions of the records
-# the variance of more than twenty folds, as shared training records inflate it
-NEARLY_TWICE = 1.95
 CHOSEN_ALIKE = ASSUMED["chosen_alike"]
 OF_DECISIONS = ASSUMED["decisions"]
 # metrics that a fit gains, or loses, by finding more records positive

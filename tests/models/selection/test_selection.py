@@ -11,6 +11,9 @@ from scipy.special import expit
 import statcv as scv
 from statcv.errors import ArgumentError, ModelError, NotTunedError
 from statcv.inference.estimates.draws import draw
+from statcv.inference.estimates.influences import influences
+from statcv.inference.estimates.pair_variation import pair_variation
+from statcv.inference.intervals import infinitesimal
 from statcv.metrics import METRICS
 from statcv.models import Backward, Forward, Linear, Logit, Screen, TrainingSet, XGBoost
 from statcv.models.batched import Folds
@@ -285,20 +288,64 @@ def test_areas_of_selections_count_less_of_the_fits_where_predictors_are_signal(
     strong = data.assign(s=(rng.random(90) < often).astype(int))
     noise = strong.assign(s=rng.permutation(strong["s"]))
 
-    def shares(data: pd.DataFrame, **given: object) -> tuple[list[float], float]:
+    def shares(
+        data: pd.DataFrame, how: str = "per_fold", **given: object
+    ) -> tuple[list[float], float, float]:
         res = scv.cv("s ~ a + b + c + d", data, k=5, seed=1, **given)
-        asked = [(METRICS[name], "pooled") for name in ("auroc", "auprc", "brier")]
+        used = res.coefficients.drop(columns=["repeat", "fold", "Intercept"]).ne(0)
+        asked = [(METRICS["auroc"], how), (METRICS["auprc"], "pooled")]
+        asked += [(METRICS["brier"], "pooled")]
         found = [one.share for one in draw(res.scores, asked)]
-        area = float(res.estimate("auroc", "pooled"))
-        return found, 1 - (2 * area - 1) ** 2 / 2
+        area = float(res.estimate("auroc", how))
+        return found, 1 - (2 * area - 1) ** 2 / 2, used.any(axis=1).mean()
 
     net = Logit(C=0.15, l1_ratio=1.0)
     for made in (strong, noise):
         assert shares(made)[0] == [1, 1, 0.5]
-        for given in ({"select": "backward"}, {"model": net}):
-            found, expected = shares(made, **given)
-            assert found == [pytest.approx(expected, abs=0.01), 1, 0.5]
+        found, expected, _ = shares(made, select="backward")
+        assert found == [pytest.approx(expected, abs=0.02), 1, 0.5]
+        # nets that leave out all columns do not move, and only the others move the mean
+        found, expected, used = shares(made, model=net)
+        assert found == [pytest.approx(used**2 * expected, abs=0.02), 1, 0.5]
+        found, expected, _ = shares(made, how="pooled", model=net)
+        assert found == [pytest.approx(expected, abs=0.02), 1, 0.5]
     assert shares(strong, select="backward")[1] < 0.75
+    assert 0 < used < 1
+
+
+def test_areas_vary_at_least_as_fits_that_leave_out_all_columns_differ_from_others():
+    rng = np.random.default_rng(5)
+    data = pd.DataFrame(rng.standard_normal((80, 6)), columns=list("abcdef"))
+    data["y"] = rng.permutation(np.arange(80) % 2)
+    net = Logit(C=[0.05, 0.1, 0.2, 0.5], l1_ratio=1.0, standardize=True)
+    res = scv.cv("y ~ .", data, model=net, seed=1)
+    made = res.coefficients.drop(columns=["repeat", "fold"])
+    eta = data.assign(Intercept=1.0)[made.columns] @ made.T
+    areas = [METRICS["auroc"](data["y"].to_numpy(), eta[fold]) for fold in eta]
+    assert 0 < (np.array(areas) == 0.5).mean() < 1
+    found = infinitesimal._between_fits(res.scores, METRICS["auroc"])
+    assert found == pytest.approx(np.var(areas, ddof=1) * 1.1)
+    ridge = scv.cv("y ~ .", data, model=Logit(C=0.1), seed=1)
+    assert infinitesimal._between_fits(ridge.scores, METRICS["auroc"]) == 0
+
+
+def test_areas_vary_more_where_nearly_equal_training_sets_share_one_choice(data):
+    asked = METRICS["auroc"], "paired"
+    formula = "y ~ a + b + c + d + e + f"
+
+    def added(scheme: str, **given: object) -> tuple[float, float]:
+        scores = scv.cv(formula, data, scheme=scheme, seed=1, **given).scores
+        found = influences(scores, *asked)
+        known = found.given_fits + pair_variation(scores, *asked, found)
+        moved = infinitesimal._variation(scores, *asked, "varied", found)
+        more = moved.variance - moved.given - found.draws.excess
+        return more, known * (1 - (2 * found.value - 1) ** 2)
+
+    more, expected = added("rloocv", select="backward")
+    # two of the 90 records differ between training sets, so that nearly all is shared
+    assert more == pytest.approx(expected, rel=0.03)
+    for scheme, given in (("rloocv", {}), ("stratified_kfold", {"select": "backward"})):
+        assert added(scheme, **given)[0] == pytest.approx(0, abs=1e-12)
 
 
 def test_a_selection_is_compared_with_at_least_the_variance_of_correlated_folds(data):
