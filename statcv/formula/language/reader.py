@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
 import keyword
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -299,6 +300,7 @@ class _Reader(ast.NodeTransformer):
         if found is None and (found := self._of_r(name)) is None:
             found = self.functions[name] = self._called(name)
         permitted.check_arguments(found, node, f"{name}()", self.code)
+        _check_call(found, node, name, self.code)
         node.func = self._function(function)
         if name == "clr" and _learns(node):
             self.renamed = True
@@ -428,6 +430,39 @@ class _Reader(ast.NodeTransformer):
         self.used[name] = None
 
 
+def _check_call(function: object, call: ast.Call, name: str, code: str) -> None:
+    """Refuse arguments that a function which learns from rows does not have."""
+    learnt = getattr(function, "__patsy_stateful_transform__", None)
+    if learnt is None:
+        return
+    known = inspect.signature(learnt.transform)
+    given = {str(keyword.arg) for keyword in call.keywords}
+    try:
+        bound = known.bind(None, *call.args, **dict.fromkeys(given))
+    except TypeError as error:
+        shown = ", ".join(str(one) for one in known.parameters if one != "self")
+        powers = ", and powers by themselves are x + I(x**2)" * (name == "poly")
+        raise FormulaError(
+            f"cannot read the term {code!r}: {error}. It is {name}({shown}){powers}."
+        ) from None
+    if {"df", "knots"} & {*known.parameters} - {*bound.arguments} == {"df", "knots"}:
+        if name != "bs":  # which R gives degrees of freedom by default
+            raise FormulaError(
+                f"the term {code!r} needs its degrees of freedom or knots, as in "
+                f"{name}(x, df=4)."
+            )
+    bases = {"bs", "cr", "cs", "cc"}
+    if name == "te" and not all(
+        isinstance(one, ast.Call) and getattr(one.func, "id", None) in bases
+        for one in call.args
+    ):
+        raise FormulaError(
+            f"the term {code!r} multiplies splines, and their degrees of freedom are "
+            "given, as in te(cr(x, df=4), cr(z, df=4)); the product of two columns is "
+            "x:z."
+        )
+
+
 def _literal(arguments: list[ast.expr], code: str) -> str:
     given = arguments[0] if len(arguments) == 1 else None
     if isinstance(given, ast.Constant) and isinstance(given.value, str):
@@ -449,5 +484,7 @@ def _import(name: str) -> str:
     """Return how to import a module that formulas often use."""
     if name in ("TRUE", "FALSE"):
         return f" Python writes {name.capitalize()}."
+    if name == "contr":  # contr.sum
+        return " Contrasts are C(x, Sum), C(x, Poly) and C(x, Treatment('b'))."
     module = {"np": "numpy", "pd": "pandas"}.get(name)
     return f" Functions of {module} need 'import {module} as {name}'." if module else ""
