@@ -7,7 +7,13 @@ from sklearn import metrics as sklearn_metrics
 
 import statcv as scv
 from statcv import vocabulary as foreign_words
-from statcv.errors import ArgumentTypeError, ColumnError, FormulaError, MetricError, ModelError
+from statcv.errors import (
+    ArgumentTypeError,
+    ColumnError,
+    FormulaError,
+    MetricError,
+    ModelError,
+)
 from statcv.metrics import METRICS
 from statcv.verbs.cv import CV_NAMES
 

@@ -445,12 +445,12 @@ def _check_call(function: object, call: ast.Call, name: str, code: str) -> None:
         raise FormulaError(
             f"cannot read the term {code!r}: {error}. It is {name}({shown}){powers}."
         ) from None
-    if {"df", "knots"} & {*known.parameters} - {*bound.arguments} == {"df", "knots"}:
-        if name != "bs":  # which R gives degrees of freedom by default
-            raise FormulaError(
-                f"the term {code!r} needs its degrees of freedom or knots, as in "
-                f"{name}(x, df=4)."
-            )
+    unknown = {*known.parameters} - {*bound.arguments}
+    if {"df", "knots"} <= unknown and name != "bs":  # to which R gives some by default
+        raise FormulaError(
+            f"the term {code!r} needs its degrees of freedom or knots, as in "
+            f"{name}(x, df=4)."
+        )
     bases = {"bs", "cr", "cs", "cc"}
     if name == "te" and not all(
         isinstance(one, ast.Call) and getattr(one.func, "id", None) in bases
