@@ -8,12 +8,14 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, ClassVar, NoReturn
 
+import numpy as np
+
 from statcv import engine, errors, models
 from statcv import formula as formulas
 from statcv.arguments import check_types, one_of, resolve_seed
 from statcv.folds import FoldPlan
 from statcv.folds.request import FoldArguments, Holdout
-from statcv.formula import Design, Formula
+from statcv.formula import Design, Formula, Outcome
 from statcv.models import tuning
 from statcv.models.imputation import imputing
 from statcv.models.likelihood import Bernoulli, Gaussian, Hazards
@@ -26,7 +28,7 @@ from statcv.tables import Printed
 from statcv.verbs import argument_types
 from statcv.verbs.fold_plan import warn_of_missing
 from statcv.vocabulary import refuse_unknown
-from statcv.words import joined
+from statcv.words import joined, plural
 
 
 def cv(
@@ -163,6 +165,7 @@ def cv(
         positives).
     weights : str or array-like, optional
         Weights of the records in the fits: a column, or one value per row of the data.
+        Rows of weight 0 are left out, as R's ``glm`` does not count them.
         Rebalanced training sets give each class the same total weight. The metrics are
         unweighted.
     seed : int, numpy.random.Generator or None
@@ -369,6 +372,7 @@ class CVCall(Printed):
             not_in_dot=[*weight_column, *exposed, *holdout.not_in_dot],
             distribution=models.distribution_of(given.model),
             ordered=models.needs_order(given.model),
+            weights=given.weights,
         )
         weights = None
         if given.weights is not None:
@@ -417,6 +421,9 @@ class CVCall(Printed):
         elif self.new_levels == "omit":
             plan, omitted = engine.omit_new_levels(setup)
         warn_of_missing(design)
+        _warn_of_row_numbers(design)
+        if self.positive is None and design.outcome.kind == "binary":
+            _warn_of_positive(design.outcome)
         _warn_of_empty_terms(design)
         _warn_of_dependence(design, tuned)
         _warn_of_inner_folds(tuned, plan)
@@ -447,6 +454,7 @@ class CVCall(Printed):
 
 
 NEW_LEVELS = ("mean", "omit", "error")
+FEW = 10  # rows among which integers may count by chance
 CV_NAMES = tuple(field.name for field in fields(CVCall))
 
 
@@ -481,11 +489,45 @@ def _warn_of_few_events(design: Design, model: models.Model) -> None:
     free = capabilities.needs_full_rank and capabilities.likelihood == Bernoulli()
     if free and events < columns:
         errors.warn(
-            f"{model.label} has {columns} parameters, more than the {events} records "
-            "of the rarer class: its predictions are far too extreme. A ridge, "
-            "Logit(C=1.0), or Firth's penalty, Logit(firth=True), still works.",
+            f"{model.label} has {columns} parameters, more than the "
+            f"{plural(events, 'record')} of the rarer class: its predictions are far "
+            "too extreme. A ridge, Logit(C=1.0), or Firth's penalty, "
+            "Logit(firth=True), still works.",
             errors.SeparationWarning,
         )
+
+
+# first levels in alphabetical order that usually are what is predicted
+AFFIRMATIVE = (
+    *("yes", "y", "ja", "j", "oui", "true", "+", "positive", "positiv", "case", "fall"),
+    *("event", "disease", "diseased", "abnormal", "sick", "ill", "dead", "died"),
+    *("deceased", "gestorben", "verstorben"),
+)
+
+
+def _warn_of_positive(outcome: Outcome) -> None:
+    """Name an outcome whose second level, the positive one, denies the first."""
+    first, second = outcome.levels
+    if isinstance(first, str) and first.strip().casefold() in AFFIRMATIVE:
+        errors.warn(
+            f"{second!r} is the positive class of {outcome.name!r}, since it is the "
+            f"second level, as in R; positive={first!r} predicts {first!r}.",
+            errors.StatcvWarning,
+        )
+
+
+def _warn_of_row_numbers(design: Design) -> None:
+    """Name integers that count the rows, which nobody wrote but the dot stands for."""
+    steps, text = np.diff(design.kept), design.formula.text
+    for name, column in design.terms.columns.items():
+        if name in text or column.dtype.kind not in "iu" or design.n < FEW:
+            continue
+        if np.array_equal(np.diff(column.to_numpy()), steps):
+            errors.warn(
+                f"column {name!r} counts the rows, and '.' makes it a predictor; leave "
+                f"it out (- {formulas.quoted(name)}).",
+                errors.StatcvWarning,
+            )
 
 
 def _warn_of_empty_terms(design: Design) -> None:

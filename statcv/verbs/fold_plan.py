@@ -109,7 +109,7 @@ def warn_of_missing(design: Design) -> None:
             " impute='mice' imputes missing covariates inside each fold, and "
             "na_action='pass' passes them on to a model that accepts them."
         )
-        in_covariates = set(design.missing).difference(design.formula.outcome_columns)
+        in_covariates = set(design.missing) & set(design.formula.columns)
         warn(
             f"{lost} of {design.n_given} rows were omitted: missing "
             f"{counted(design.missing)}.{remedy if in_covariates else ''}",

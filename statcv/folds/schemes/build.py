@@ -21,6 +21,7 @@ from statcv.folds.schemes.table import CLASSES, Scheme, get_scheme
 from statcv.folds.strata.clusters import Strata
 from statcv.folds.strata.stratifier import Cut, Stratifier, resolve_stratifier
 from statcv.numeric.arrays import Numbers
+from statcv.words import plural
 
 
 def make_plan(
@@ -138,6 +139,12 @@ def build_plan(
         stream = np.random.SeedSequence(seed, spawn_key=(PLAN, repeat))
         records = _records(response, n, strata, repeat, scheme.has_pairs)
         parts.append(scheme.hold(records, measure, np.random.default_rng(stream)))
+    if redrawn := sum(part.redrawn for part in parts):
+        warn(
+            f"{plural(redrawn, 'bootstrap sample')} lacked a class or left no record "
+            "out, and had to be drawn again.",
+            FoldWarning,
+        )
     strata = _dealt(strata, parts)
     held = [_filled(part) for part in parts]
     lists: dict[str, Any] = {

@@ -31,6 +31,7 @@ from statcv.formula.language.scope import (
     transforms,
 )
 from statcv.vocabulary import function_answer
+from statcv.words import listed
 
 # ---- a term read as Python ----
 
@@ -424,9 +425,8 @@ class _Reader(ast.NodeTransformer):
                     "name in your script is not used: add it to the data, or write "
                     "its value."
                 )
-            raise ColumnError(
-                message + (_import(name) or suggestion(name, self.columns))
-            )
+            hint = _import(name) or suggestion(name, self.columns)
+            raise ColumnError(message + (hint or _those_of(self.columns)))
         self.used[name] = None
 
 
@@ -478,6 +478,16 @@ def _learns(call: ast.Call) -> bool:
 
 def _of_numpy(name: str) -> str:
     return f" Did you mean 'np.{name}'?" if permitted.elementwise_of_numpy(name) else ""
+
+
+def _those_of(columns: Collection[str]) -> str:
+    """Return which columns the data have, and whether the file was read as one."""
+    if len(columns) > 1:
+        return f" Its columns are {listed([*columns])}."
+    (only,) = columns
+    mark = re.search(r"[;,\t| ]", only)
+    how = f"; was the file read with the separator {mark[0]!r}?" if mark else "."
+    return f" Its only column is {only!r}{how}"
 
 
 def _import(name: str) -> str:
