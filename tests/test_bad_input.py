@@ -22,6 +22,7 @@ from statcv.errors import (
     ColumnError,
     ComparisonError,
     DataError,
+    FoldWarning,
     FormulaError,
     FrameError,
     MetricError,
@@ -472,6 +473,13 @@ def test_a_training_set_without_a_class(data):
     refused(OutcomeError, words, cv, "y ~ age", alone, scheme="loocv")
     three = data.assign(y=np.where(ROWS == 5, "c", np.where(ROWS % 2, "a", "b")))
     refused(OutcomeError, "class 'c'", cv, "y ~ age", three, scheme="loocv")
+
+
+def test_bootstrap_samples_that_are_drawn_again_are_counted_once(data):
+    rare = data.assign(y=(ROWS < 2).astype(int))
+    with pytest.warns(FoldWarning, match=r"^\d+ bootstrap samples lacked") as said:
+        fold_plan("y", rare, scheme="bootstrap", repeats=50, seed=1)
+    assert len(said) == 1
 
 
 def test_a_training_set_with_a_constant_outcome(data):

@@ -177,10 +177,11 @@ class Design(Printed):
     def new_matrix(self, data: object) -> tuple[Floats, pd.Index[Any]]:
         """Return the matrix of new rows, as :meth:`matrix` codes them.
 
-        Rows with a missing predictor are NaN.
+        Rows with a missing predictor are NaN, as are those where a term is infinite.
         """
         new = self.new_columns(data)
-        return self.terms.matrix(new), new.index
+        made = self.terms.matrix(new)
+        return np.where(np.isinf(made), np.nan, made), new.index  # as of log(0)
 
     def extended(self, data: object, complete: Bools) -> Design:
         """Return a design with the complete ones of new rows after its own.

@@ -107,6 +107,10 @@ def _through_narwhals(data: object) -> pd.DataFrame:
     except TypeError:
         table = isinstance(data, (dict, list, np.ndarray))
         hint = "; wrap it in pandas.DataFrame(…)" if table else ""
+        if isinstance(data, dict) and all(map(np.isscalar, data.values())):
+            hint = "; one record is pandas.DataFrame([…])"
+        elif isinstance(data, pd.Series):
+            hint = "; one record is a row of the frame, data.iloc[[0]]"
         raise errors.FrameError(
             f"data must be a data frame, not {type(data).__name__}{hint}."
         ) from None

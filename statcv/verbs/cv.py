@@ -15,7 +15,7 @@ from statcv import formula as formulas
 from statcv.arguments import check_types, one_of, resolve_seed
 from statcv.folds import FoldPlan
 from statcv.folds.request import FoldArguments, Holdout
-from statcv.formula import Design, Formula, Outcome
+from statcv.formula import Design, Formula
 from statcv.models import tuning
 from statcv.models.imputation import imputing
 from statcv.models.likelihood import Bernoulli, Gaussian, Hazards
@@ -26,7 +26,7 @@ from statcv.results.result import CVResult
 from statcv.results.wording.bias_warning import warn_of_bias, warn_of_longer_times
 from statcv.tables import Printed
 from statcv.verbs import argument_types
-from statcv.verbs.fold_plan import warn_of_missing
+from statcv.verbs.fold_plan import warn_of_missing, warn_of_positive
 from statcv.vocabulary import refuse_unknown
 from statcv.words import joined, plural
 
@@ -422,8 +422,8 @@ class CVCall(Printed):
             plan, omitted = engine.omit_new_levels(setup)
         warn_of_missing(design)
         _warn_of_row_numbers(design)
-        if self.positive is None and design.outcome.kind == "binary":
-            _warn_of_positive(design.outcome)
+        if self.positive is None:
+            warn_of_positive(design.outcome)
         _warn_of_empty_terms(design)
         _warn_of_dependence(design, tuned)
         _warn_of_inner_folds(tuned, plan)
@@ -494,25 +494,6 @@ def _warn_of_few_events(design: Design, model: models.Model) -> None:
             "too extreme. A ridge, Logit(C=1.0), or Firth's penalty, "
             "Logit(firth=True), still works.",
             errors.SeparationWarning,
-        )
-
-
-# first levels in alphabetical order that usually are what is predicted
-AFFIRMATIVE = (
-    *("yes", "y", "ja", "j", "oui", "true", "+", "positive", "positiv", "case", "fall"),
-    *("event", "disease", "diseased", "abnormal", "sick", "ill", "dead", "died"),
-    *("deceased", "gestorben", "verstorben"),
-)
-
-
-def _warn_of_positive(outcome: Outcome) -> None:
-    """Name an outcome whose second level, the positive one, denies the first."""
-    first, second = outcome.levels
-    if isinstance(first, str) and first.strip().casefold() in AFFIRMATIVE:
-        errors.warn(
-            f"{second!r} is the positive class of {outcome.name!r}, since it is the "
-            f"second level, as in R; positive={first!r} predicts {first!r}.",
-            errors.StatcvWarning,
         )
 
 

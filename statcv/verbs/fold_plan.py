@@ -8,10 +8,18 @@ from typing import NoReturn
 import numpy as np
 
 from statcv.arguments import resolve_seed
-from statcv.errors import ArgumentTypeError, MissingDataWarning, warn
+from statcv.errors import ArgumentTypeError, MissingDataWarning, StatcvWarning, warn
 from statcv.folds import FoldPlan
 from statcv.folds.request import FoldArguments, Holdout
-from statcv.formula import Design, as_frame, caller_scope, counted, make_design, quoted
+from statcv.formula import (
+    Design,
+    Outcome,
+    as_frame,
+    caller_scope,
+    counted,
+    make_design,
+    quoted,
+)
 from statcv.verbs import argument_types
 from statcv.vocabulary import refuse_unknown
 
@@ -114,4 +122,25 @@ def warn_of_missing(design: Design) -> None:
             f"{lost} of {design.n_given} rows were omitted: missing "
             f"{counted(design.missing)}.{remedy if in_covariates else ''}",
             MissingDataWarning,
+        )
+
+
+# first levels in alphabetical order that usually are what is predicted
+AFFIRMATIVE = (
+    *("yes", "y", "ja", "j", "oui", "true", "+", "positive", "positiv", "case", "fall"),
+    *("event", "disease", "diseased", "abnormal", "sick", "ill", "dead", "died"),
+    *("deceased", "gestorben", "verstorben"),
+)
+
+
+def warn_of_positive(outcome: Outcome) -> None:
+    """Name an outcome whose second level, the positive one, denies the first."""
+    if outcome.kind != "binary":
+        return
+    first, second = outcome.levels
+    if isinstance(first, str) and first.strip().casefold() in AFFIRMATIVE:
+        warn(
+            f"{second!r} is the positive class of {outcome.name!r}, since it is the "
+            f"second level, as in R; positive={first!r} predicts {first!r}.",
+            StatcvWarning,
         )

@@ -277,6 +277,11 @@ class FullModel(HandedOver):
             )
             slope = float(found)
         check_one_predictor(equation, "shrunk()")
+        if np.isnan(slope):
+            raise ArgumentError(
+                "bootstrap samples have no calibration slope, as where the classes are "
+                "separated or nothing predicts; give shrunk() the slope."
+            )
         if not (np.isfinite(slope) and slope > 0):
             raise ArgumentError(
                 f"the slope must be a number above 0, not {slope:.3g}: a model with a "
@@ -311,6 +316,8 @@ class FullModel(HandedOver):
         ------
         EquationError
             As :meth:`equation` raises it.
+        ArgumentError
+            If the file cannot be written.
         """
         save_model(self, path)
 
