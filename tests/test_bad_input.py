@@ -475,6 +475,29 @@ def test_a_training_set_without_a_class(data):
     refused(OutcomeError, "class 'c'", cv, "y ~ age", three, scheme="loocv")
 
 
+@pytest.mark.parametrize("word", ["", "NA", "unknown"])
+def test_a_word_for_missing_identifiers_is_named(data, word):
+    known = pd.Series(ROWS // 2).astype(str)
+    said = f"3 records have {word!r} in who, and count as one group"
+    with pytest.warns(FoldWarning, match=said):
+        fold_plan("y", data.assign(who=known.where(ROWS > 2, word)), stratify="who")
+    fold_plan("y", data.assign(who=known.where(ROWS > 0, word)), stratify="who")
+
+
+def test_unpenalised_regressions_of_more_columns_than_records(data):
+    many = pd.DataFrame(np.random.default_rng(1).normal(size=(N, 50))).add_prefix("x")
+    wide = data[["y", "positive"]].join(many)
+    words = ["50 columns", "order any times", "Cox(C=1.0)"]
+    refused(ModelError, words, cv, "Surv(positive, y) ~ .", wide, k=4, seed=1)
+    words = ["51 columns", "separate any two classes", "Logit(C=1.0)"]
+    refused(ModelError, words, cv, "y ~ . - positive", wide, k=4, seed=1)
+
+
+def test_classes_without_an_order_are_told_how_to_have_one(data):
+    refused(OutcomeError, "as C(g, levels=[…]) ~", cv, "C(g) ~ age", data,
+            model="proportional_odds")  # fmt: skip
+
+
 def test_bootstrap_samples_that_are_drawn_again_are_counted_once(data):
     rare = data.assign(y=(ROWS < 2).astype(int))
     with pytest.warns(FoldWarning, match=r"^\d+ bootstrap samples lacked") as said:

@@ -249,10 +249,10 @@ def _check_not_constant(design: Design, plan: FoldPlan) -> None:
 
 
 def check_columns(design: Design, plan: FoldPlan, model: Model) -> None:
-    """Refuse an unpenalised regression of classes on too many columns.
+    """Refuse an unpenalised regression of classes or times on too many columns.
 
     With as many independent columns as training records, each way to label the records
-    is separated, and no coefficient has a finite value.
+    is separated, and each order of times is met; no coefficient has a finite value.
 
     Raises
     ------
@@ -260,15 +260,18 @@ def check_columns(design: Design, plan: FoldPlan, model: Model) -> None:
         The message says how many columns and records there are.
     """
     able = model.capabilities
-    if not (able.needs_full_rank and isinstance(able.likelihood, Bernoulli)):
+    if not (able.needs_full_rank and isinstance(able.likelihood, (Bernoulli, Hazards))):
         return
     least, columns = int(plan.n_train.min(initial=plan.n)), design.matrix.shape[1]
     if columns < least or np.isnan(design.matrix).any():
         return
     if np.linalg.matrix_rank(design.matrix) < least:
         return
+    of_times = isinstance(able.likelihood, Hazards)
+    why = "order any times" if of_times else "separate any two classes"
+    columns -= of_times  # there is no intercept
     raise errors.ModelError(
         f"{model.label} of {columns} columns on {least} training records has no "
-        "finite coefficients, since so many columns separate any two classes; use a "
-        "ridge, such as Logit(C=1.0), or fewer terms."
+        f"finite coefficients, since so many columns {why}; use a ridge, such as "
+        f"{'Cox' if of_times else 'Logit'}(C=1.0), or fewer terms."
     )

@@ -94,7 +94,7 @@ def _bs(
         raise expressions.NotKnownError
     order = degree + 1
     if knots is not None:
-        given = np.sort(np.atleast_1d(knots))
+        given: Any = np.sort(np.atleast_1d(knots))
     else:  # by default no knot lies inside, as in R
         given = 0 if df is None else df - order + (not include_intercept)
     placed = _knots(learner, line, given, lower_bound, upper_bound)

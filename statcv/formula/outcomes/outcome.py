@@ -214,10 +214,12 @@ def make_outcome(
                 warn(f"no record has {name} = {unmet}: {said}", StatcvWarning)
             return replace(made, ordered=True)
         if made.kind == "multiclass" and ordered:
+            column = name[2:-1] if name.startswith("C(") else name
             raise OutcomeError(
                 f"the classes of {name!r} have no order ({', '.join(map(str, levels))})"
                 "; give them from the lowest to the highest in the formula, as "
-                f"C({name}, levels=[…]) ~ …, or as pandas.Categorical(…, ordered=True)."
+                f"C({column}, levels=[…]) ~ …, or as pandas.Categorical(…, "
+                "ordered=True)."
             )
         return made
     array = values.to_numpy()
