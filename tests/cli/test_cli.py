@@ -661,6 +661,7 @@ BOTH = ("compare", "GRADE ~ GPA", "spector")
         (("cv", "GRADE ~ GPA", "spectr"), "no file and no data set 'spectr'.*'spector"),
         (("cv", "GRADE ~ GPA", "mien.csv"), "no file.*Did you mean 'mine.csv'"),
         (("cv", "GRADE ~ GPA", "no/such.csv"), "no file and no data set"),
+        (("cv", "spector", "GRADE ~ GPA"), "The formula comes before the file"),
         (("cv", "GRADE ~ GPA", ""), "does not end in .csv"),
         (("cv", "GRADE ~ GPA", "notes.txt"), "does not end in .csv"),
         (("cv", "GRADE ~ GPA", "empty.csv"), "cannot read 'empty.csv'"),
