@@ -200,7 +200,9 @@ def cv(
         labels, as leave-one-out does (Austin, Pe'er & Korem 2024).
     StatcvWarning
         If rows are omitted, fits do not converge or separate the classes, columns are
-        collinear, a grid is too narrow, or a training set lacks a level of a factor.
+        collinear, a grid is too narrow, or a training set lacks a level of a factor; if
+        a level or a number seems to stand for a missing value, ``.`` includes a column
+        that counts the rows, or the first of two classes seems to be the event.
 
     Examples
     --------
