@@ -127,7 +127,8 @@ def function_answer(name: str) -> str | None:
     """Return what a formula offers in place of a function of R, or None.
 
     >>> function_answer("ns")
-    'natural cubic splines are cr(x, df=4) here'
+    "a natural cubic spline is cr(x, df=3, constraints='center') here, with the \
+columns of ns(x, df = 3)"
     """
     return FUNCTIONS.get(name)
 

@@ -1,6 +1,7 @@
 """Bad input: a StatcvError that is also the builtin error, and says what is wrong."""
 
 import re
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +22,7 @@ from statcv.errors import (
     ColumnError,
     ComparisonError,
     DataError,
+    FoldWarning,
     FormulaError,
     FrameError,
     MetricError,
@@ -29,6 +31,7 @@ from statcv.errors import (
     OutcomeError,
     SchemeError,
     StatcvError,
+    StatcvWarning,
 )
 from statcv.folds import make_plan
 from statcv.formula.text_numbers import warn_of_codes
@@ -196,7 +199,33 @@ def test_a_number_that_seems_to_mean_missing_is_named(data, code):
             cv(formula, odd, k=2, seed=1)
     # a value among others, and a code that occurs once
     for usual in (odd.assign(age=odd["age"].where(ROWS > 0, 60.0)), 10 * odd[["age"]]):
-        warn_of_codes({"age": usual["age"]})
+        assert not codes_named(usual["age"])
+
+
+def codes_named(values):
+    """Return what is said of codes in a column."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        warn_of_codes({"age": values})
+    return said
+
+
+@pytest.mark.parametrize("code", [-9, 9, 99])
+def test_a_code_beside_0_and_1_in_the_outcome_is_named_once(data, code):
+    odd = data.assign(y=data["y"].where(ROWS > 1, code))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        cv("y ~ age", odd, k=2, seed=1)
+    about = [str(one.message) for one in said if f" {code}" in str(one.message)]
+    assert [f"2 rows, where it is {code}" in one for one in about] == [True]
+
+
+@pytest.mark.parametrize("word", [".", "NA", " ", "n/a"])
+def test_a_level_that_seems_to_mean_missing_is_named(data, word):
+    odd = data.assign(g=data["g"].where(ROWS > 3, word))
+    said = f"column 'g' has the level {word!r} in 4 rows"
+    with pytest.warns(MissingDataWarning, match=re.escape(said)):
+        cv("y ~ g", odd, k=2, model=scv.models.Logit(C=1.0), seed=1)
 
 
 def test_a_negative_number_beside_none_seems_to_mean_missing(data):
@@ -204,7 +233,7 @@ def test_a_negative_number_beside_none_seems_to_mean_missing(data):
     spread = odd["age"].where(ROWS > 2, 300.0).where(ROWS > 1, -9)
     with pytest.warns(MissingDataWarning, match="has -9 in 2 rows, below 0, unlike"):
         cv("y ~ age", odd.assign(age=spread), k=2, seed=1)
-    warn_of_codes({"age": spread.where(ROWS != 5, -3)})
+    assert not codes_named(spread.where(ROWS != 5, -3))
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.UnseenLevelWarning")
@@ -256,6 +285,54 @@ def test_a_threshold_of_probabilities_lies_between_0_and_1(data, formula, made, 
 )
 def test_an_unknown_column(data, formula, words):
     refused(ColumnError, words, cv, formula, data)
+
+
+@pytest.mark.parametrize("name", ["CRP %", "mean age", "mean-age", "Hb (g/l)", "1st"])
+def test_an_odd_name_without_backticks(data, name):
+    odd = data.rename(columns={"age": name})
+    words = f"The column {name!r} is written in backticks, `{name}`."
+    with pytest.raises((ColumnError, FormulaError)) as caught:
+        cv(f"y ~ g + {name}", odd)
+    assert words in str(caught.value)
+
+
+def test_the_columns_of_the_data_are_named(data):
+    refused(ColumnError, "Its columns are y, amount, age", cv, "zzz ~ age", data)
+    one = pd.DataFrame({"y;age": ["0;1.5"] * 9})
+    words = ["Its only column is 'y;age'", "with the separator ';'?"]
+    refused(ColumnError, words, cv, "y ~ age", one)
+
+
+def test_several_rows_of_names(data):
+    merged = data.set_axis(pd.MultiIndex.from_product([["lab"], data]), axis=1)
+    words = refused(DataError, "data.columns.map('_'.join)", cv, "y ~ age", merged)
+    assert "('lab', 'y') is not" in words
+    merged.columns = merged.columns.map("_".join)
+    assert cv("lab_y ~ lab_age", merged, k=2, seed=1).design.n == N
+
+
+def test_row_numbers_among_all_columns_are_named(data):
+    numbered = data[["y", "age"]].reset_index()
+    with pytest.warns(StatcvWarning, match=r"'index' counts the rows.*\(- index\)"):
+        cv("y ~ .", numbered, k=2, seed=1)
+    for formula in ("y ~ . - index", "y ~ age + index"):
+        cv(formula, numbered, k=2, seed=1)
+
+
+def test_an_outcome_whose_first_level_is_what_is_predicted(data):
+    told = data.assign(y=np.where(data["y"] == 1, "ja", "nein"))
+    with pytest.warns(StatcvWarning, match="'nein' is the positive class.*'ja' pred"):
+        cv("y ~ age", told, k=2, seed=1)
+    assert cv("y ~ age", told, positive="ja", k=2, seed=1).design.outcome.positive
+
+
+def test_weights_of_0_leave_rows_out_as_in_r(data):
+    weighted = data.assign(w=np.where(ROWS < 8, 0.0, 2.0))
+    with pytest.warns(MissingDataWarning, match="8 of 40 rows .* positive weight 8"):
+        found = cv("y ~ age", weighted, weights="w", k=4, seed=1)
+    alone = cv("y ~ age", weighted[ROWS >= 8], weights="w", k=4, seed=1)
+    pd.testing.assert_frame_equal(found.predictions, alone.predictions)
+    assert str(found.metrics()) == str(alone.metrics())
 
 
 def test_a_variable_of_the_script_is_no_column(data):
@@ -387,10 +464,45 @@ def test_a_training_set_without_a_class(data):
     words = ["training set of fold 0", "no record of class 1", "1 of 4 training sets"]
     refused(OutcomeError, words, cv, "y ~ age", rare, scheme="fold")
     alone = data.assign(y=np.where(ROWS == 5, "yes", "no"))
-    words = ["training set of fold 6", "class 'yes'", "1 of 40"]
+    words = [
+        "training set of fold 6",
+        "class 'yes'",
+        "1 of 40",
+        "; there is one in all",
+    ]
     refused(OutcomeError, words, cv, "y ~ age", alone, scheme="loocv")
     three = data.assign(y=np.where(ROWS == 5, "c", np.where(ROWS % 2, "a", "b")))
     refused(OutcomeError, "class 'c'", cv, "y ~ age", three, scheme="loocv")
+
+
+@pytest.mark.parametrize("word", ["", "NA", "unknown"])
+def test_a_word_for_missing_identifiers_is_named(data, word):
+    known = pd.Series(ROWS // 2).astype(str)
+    said = f"3 records have {word!r} in who, and count as one group"
+    with pytest.warns(FoldWarning, match=said):
+        fold_plan("y", data.assign(who=known.where(ROWS > 2, word)), stratify="who")
+    fold_plan("y", data.assign(who=known.where(ROWS > 0, word)), stratify="who")
+
+
+def test_unpenalised_regressions_of_more_columns_than_records(data):
+    many = pd.DataFrame(np.random.default_rng(1).normal(size=(N, 50))).add_prefix("x")
+    wide = data[["y", "positive"]].join(many)
+    words = ["50 columns", "order any times", "Cox(C=1.0)"]
+    refused(ModelError, words, cv, "Surv(positive, y) ~ .", wide, k=4, seed=1)
+    words = ["51 columns", "separate any two classes", "Logit(C=1.0)"]
+    refused(ModelError, words, cv, "y ~ . - positive", wide, k=4, seed=1)
+
+
+def test_classes_without_an_order_are_told_how_to_have_one(data):
+    refused(OutcomeError, "as C(g, levels=[…]) ~", cv, "C(g) ~ age", data,
+            model="proportional_odds")  # fmt: skip
+
+
+def test_bootstrap_samples_that_are_drawn_again_are_counted_once(data):
+    rare = data.assign(y=(ROWS < 2).astype(int))
+    with pytest.warns(FoldWarning, match=r"^\d+ bootstrap samples lacked") as said:
+        fold_plan("y", rare, scheme="bootstrap", repeats=50, seed=1)
+    assert len(said) == 1
 
 
 def test_a_training_set_with_a_constant_outcome(data):

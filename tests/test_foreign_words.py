@@ -7,7 +7,13 @@ from sklearn import metrics as sklearn_metrics
 
 import statcv as scv
 from statcv import vocabulary as foreign_words
-from statcv.errors import ArgumentTypeError, FormulaError, MetricError, ModelError
+from statcv.errors import (
+    ArgumentTypeError,
+    ColumnError,
+    FormulaError,
+    MetricError,
+    ModelError,
+)
 from statcv.metrics import METRICS
 from statcv.verbs.cv import CV_NAMES
 
@@ -158,8 +164,14 @@ def test_every_word_names_an_argument_that_there_is():
 @pytest.mark.parametrize(
     ("formula", "ours"),
     [
-        ("y ~ ns(x, 4)", "cr(x, df=4)"),
-        ("y ~ rcs(x, 4)", "cr(x, df=4)"),
+        ("y ~ ns(x, 3)", "cr(x, df=3, constraints='center')"),
+        ("y ~ rcs(x, 4)", "cr(x, df=3, constraints='center')"),
+        ("y ~ as.logical(x)", "make a column of that type"),
+        ("y ~ poly(x, 2, raw=True)", "'raw'. It is poly(x, degree), and powers"),
+        ("y ~ poly(x, z, degree=2)", "It is poly(x, degree)"),
+        ("y ~ scale(x, scale=False)", "It is scale(x, center, rescale, ddof)"),
+        ("y ~ cr(x)", "cr(x, df=4)"),
+        ("y ~ te(x, z)", "te(cr(x, df=4), cr(z, df=4))"),
         ("y ~ factor(x)", "C(x)"),
         ("y ~ as.factor(x)", "C(x)"),
         ("x ~ Surv(y, z)", "it is an outcome, and stands on the left"),
@@ -175,6 +187,11 @@ def test_functions_of_formulas(data, formula, ours):
     with pytest.raises(FormulaError) as error:
         scv.cv(formula, data, seed=1)
     assert ours in str(error.value)
+
+
+def test_contrasts_of_r(data):
+    with pytest.raises(ColumnError, match=r"Contrasts are C\(x, Sum\)"):
+        scv.cv("y ~ C(x, contr.sum)", data, seed=1)
 
 
 def test_a_function_of_the_script_may_have_such_a_name(data):

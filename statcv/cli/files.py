@@ -56,6 +56,8 @@ def read_data(
     path = Path(name)
     if not path.exists():
         hint = errors.suggestion(name, [*how.index, *map(str, path.parent.glob("*.*"))])
+        if "~" in name:
+            hint = " The formula comes before the file."
         raise errors.DataError(f"there is no file and no data set {name!r}.{hint}")
     wanted = [identifying] if isinstance(identifying, str) else identifying or []
 

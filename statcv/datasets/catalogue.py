@@ -122,12 +122,12 @@ def load_data(name: str) -> pd.DataFrame:
     if name in ("cfs", "ptb"):
         raise ArgumentError(
             f"{name!r} is not installed with the package; statcv.fetch_{name}() "
-            "downloads it once and keeps it"
+            "downloads it once and keeps it."
         )
     raise ArgumentError(
         f"there is no data set {name!r}.{suggestion(name, [*_READERS, 'cfs', 'ptb'])} "
         f"load_data knows {joined([*map(repr, _READERS)])}; published sets are "
-        "downloaded by statcv.fetch_cfs() and statcv.fetch_ptb()"
+        "downloaded by statcv.fetch_cfs() and statcv.fetch_ptb()."
     )
 
 

@@ -206,12 +206,20 @@ def check_training_sets(design: Design, plan: FoldPlan) -> None:
     if not training.all():
         bad = np.argwhere(training == 0)
         fit, level = bad[0]
+        label = outcome.levels[level]
+        remedy = _in_every_set(outcome.counts[label], "classes")
         raise errors.OutcomeError(
             f"the training set of {where(plan, int(fit))} has no record of class "
-            f"{outcome.levels[level]!r} ({len(np.unique(bad[:, 0]))} of "
-            f"{plan.n_fits} training sets lack a class); use fewer folds, or a "
-            "scheme that spreads the classes."
+            f"{label!r} ({len(np.unique(bad[:, 0]))} of {plan.n_fits} training sets "
+            f"lack a class); {remedy}"
         )
+
+
+def _in_every_set(count: int, spread: str) -> str:
+    """Return what puts a class, or an event, into every training set."""
+    if count == 1:
+        return "there is one in all records, so that no scheme can avoid this."
+    return f"use fewer folds, or a scheme that spreads the {spread}."
 
 
 def _check_events(y: Floats, plan: FoldPlan) -> None:
@@ -219,10 +227,10 @@ def _check_events(y: Floats, plan: FoldPlan) -> None:
     events = plan.counts(events_of(y).astype(np.intp), 2)[0][:, 1]
     if not events.all():
         bad = np.flatnonzero(events == 0)
+        remedy = _in_every_set(int(events_of(y).sum()), "events")
         raise errors.OutcomeError(
             f"no record of the training set of {where(plan, int(bad[0]))} has an event "
-            f"({len(bad)} of {plan.n_fits} training sets); use fewer folds, or a "
-            "scheme that spreads the events."
+            f"({len(bad)} of {plan.n_fits} training sets); {remedy}"
         )
 
 
@@ -241,10 +249,10 @@ def _check_not_constant(design: Design, plan: FoldPlan) -> None:
 
 
 def check_columns(design: Design, plan: FoldPlan, model: Model) -> None:
-    """Refuse an unpenalised regression of classes on too many columns.
+    """Refuse an unpenalised regression of classes or times on too many columns.
 
     With as many independent columns as training records, each way to label the records
-    is separated, and no coefficient has a finite value.
+    is separated, and each order of times is met; no coefficient has a finite value.
 
     Raises
     ------
@@ -252,15 +260,18 @@ def check_columns(design: Design, plan: FoldPlan, model: Model) -> None:
         The message says how many columns and records there are.
     """
     able = model.capabilities
-    if not (able.needs_full_rank and isinstance(able.likelihood, Bernoulli)):
+    if not (able.needs_full_rank and isinstance(able.likelihood, (Bernoulli, Hazards))):
         return
     least, columns = int(plan.n_train.min(initial=plan.n)), design.matrix.shape[1]
     if columns < least or np.isnan(design.matrix).any():
         return
     if np.linalg.matrix_rank(design.matrix) < least:
         return
+    of_times = isinstance(able.likelihood, Hazards)
+    why = "order any times" if of_times else "separate any two classes"
+    columns -= of_times  # there is no intercept
     raise errors.ModelError(
         f"{model.label} of {columns} columns on {least} training records has no "
-        "finite coefficients, since so many columns separate any two classes; use a "
-        "ridge, such as Logit(C=1.0), or fewer terms."
+        f"finite coefficients, since so many columns {why}; use a ridge, such as "
+        f"{'Cox' if of_times else 'Logit'}(C=1.0), or fewer terms."
     )

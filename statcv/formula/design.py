@@ -21,7 +21,12 @@ from statcv.formula.language.parse import Formula, is_offset, is_strata, parse_f
 from statcv.formula.language.quoting import quoted
 from statcv.formula.language.terms import NumericColumns, Terms, is_finite
 from statcv.formula.outcomes.outcome import Outcome, read_outcome
-from statcv.formula.text_numbers import text_numbers, warn_of_codes
+from statcv.formula.row_values import row_weights
+from statcv.formula.text_numbers import (
+    text_numbers,
+    warn_of_codes,
+    warn_of_missing_levels,
+)
 from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.tables import Printed
 from statcv.words import joined, listed
@@ -166,10 +171,11 @@ class Design(Printed):
     def new_matrix(self, data: object) -> tuple[Floats, pd.Index[Any]]:
         """Return the matrix of new rows, as :meth:`matrix` codes them.
 
-        Rows with a missing predictor are NaN.
+        Rows with a missing predictor are NaN, as are those where a term is infinite.
         """
         new = self.new_columns(data)
-        return self.terms.matrix(new), new.index
+        made = self.terms.matrix(new)
+        return np.where(np.isinf(made), np.nan, made), new.index  # as of log(0)
 
     def extended(self, data: object, complete: Bools) -> Design:
         """Return a design with the complete ones of new rows after its own.
@@ -238,6 +244,7 @@ def make_design(
     not_in_dot: Collection[str] = (),
     distribution: str = "",
     ordered: bool = False,
+    weights: Any = None,
 ) -> Design:
     """Join a formula and a frame.
 
@@ -265,6 +272,9 @@ def make_design(
         Distribution of the outcome, if it is a count.
     ordered : bool
         Whether the model needs an outcome of ordered classes.
+    weights : str or array-like, optional
+        Weights of the records. A row whose weight is 0 is not kept, as it is not one of
+        the observations of R's ``glm``.
     """
     arguments, action = locals(), incomplete
     if na_action is not None:
@@ -275,6 +285,10 @@ def make_design(
     numbers = NumericColumns.of(frame, parsed.columns)
     covariates = {} if numbers else {name: frame[name] for name in parsed.columns}
     kept, missing = _complete_rows(given, covariates, len(frame), parsed, action)
+    if weights is not None:
+        weighing = row_weights(weights, frame, kept) > 0
+        if weightless := int((~weighing).sum()):
+            kept, missing = kept[weighing], {**missing, "positive weight": weightless}
     index = frame.index
     if len(kept) < len(frame):
         index = index[kept]
@@ -288,7 +302,9 @@ def make_design(
         plain |= {name: _provisional(plain[name], name) for name in absent}
     terms = Terms(parsed, numbers or plain, index)
     refuse_text_numbers(parsed, frame, () if terms.is_plain else parsed.terms)
-    warn_of_codes({**given, **covariates})
+    numbered = not (parsed.survival or distribution or ordered)
+    own = parsed.factors[parsed.outcome].column if numbered else None
+    warn_of_codes({**given, **covariates}, own)
     outcome = read_outcome(
         parsed, given, index, positive, horizon, distribution, ordered
     )
@@ -396,8 +412,8 @@ def refuse_text_numbers(
     for name in dict.fromkeys(formula.factors[code].column for code in factors):
         if name is None:
             continue
-        _warn_of_spellings(frame[name], name)
         found = text_numbers(frame[name], name)
+        _warn_of_levels(frame[name], name, among_text=found is None)
         if found is None:
             continue
         sentence, sure = found
@@ -406,17 +422,21 @@ def refuse_text_numbers(
         errors.warn(f"{sentence} Here it is a factor.", errors.MissingDataWarning)
 
 
-def _warn_of_spellings(column: pd.Series[Any], name: str) -> None:
-    """Name levels that differ only in case or in spaces, which count as different."""
+def _warn_of_levels(column: pd.Series[Any], name: str, among_text: bool) -> None:
+    """Name levels that differ only in case or in spaces, or seem to mean missing."""
     if frames.is_number(column.dtype):
         return
     try:
         counts = column.value_counts()
     except TypeError:  # lists and the like, which are refused elsewhere
         return
-    counts = counts[counts > 0]
+    counts = counts[counts > 0].iloc[: MANY_LEVELS + 1]
+    if len(counts) > MANY_LEVELS:
+        return
+    if among_text:
+        warn_of_missing_levels(counts, name)
     alike: dict[str, list[str]] = {}
-    for level, count in counts.items() if len(counts) <= MANY_LEVELS else ():
+    for level, count in counts.items():
         if isinstance(level, str):
             same = alike.setdefault(" ".join(level.casefold().split()), [])
             same.append(f"{level!r} ({count})")

@@ -41,9 +41,11 @@ def as_frame(data: object) -> pd.DataFrame:
     if frame.shape[1] == 0:
         raise errors.DataError("the data frame is empty: it has no columns.")
     if odd := [name for name in frame.columns if not isinstance(name, str)]:
+        several = frame.columns.nlevels > 1  # as those of a sheet with merged headers
+        remedy = "map('_'.join)" if several else "astype(str)"
         raise errors.DataError(
             f"column names must be text, but {odd[0]!r} is not; "
-            "rename the columns, for instance data.columns.astype(str)."
+            f"rename the columns, for instance data.columns = data.columns.{remedy}."
         )
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()]
@@ -102,6 +104,10 @@ def _through_narwhals(data: object) -> pd.DataFrame:
     except TypeError:
         table = isinstance(data, (dict, list, np.ndarray))
         hint = "; wrap it in pandas.DataFrame(…)" if table else ""
+        if isinstance(data, dict) and all(map(np.isscalar, data.values())):
+            hint = "; one record is pandas.DataFrame([…])"
+        elif isinstance(data, pd.Series):
+            hint = "; one record is a row of the frame, data.iloc[[0]]"
         raise errors.FrameError(
             f"data must be a data frame, not {type(data).__name__}{hint}."
         ) from None
@@ -175,10 +181,14 @@ def _plain_object(column: pd.Series[Any], name: str) -> pd.Series[Any]:
         return values.where(values.notna(), np.nan).astype(float)
     except (TypeError, ValueError):
         kinds = sorted({type(value).__name__ for value in present})
-        raise errors.DataError(
-            f"column {name!r} mixes values of several types ({', '.join(kinds)}); "
-            "make them all numbers or all text."
-        ) from None
+        if len(kinds) == 1:
+            why = f"holds values of the type {kinds[0]}; make them numbers or text."
+        else:
+            why = (
+                f"mixes values of several types ({', '.join(kinds)}); make them all "
+                "numbers or all text."
+            )
+        raise errors.DataError(f"column {name!r} {why}") from None
 
 
 def _factor(values: pd.Series[Any], levels: list[str]) -> pd.Series[Any]:

@@ -17,13 +17,13 @@ import pandas as pd
 from statcv.errors import MissingDataWarning, warn
 from statcv.formula.frame import is_number, shown_label
 from statcv.formula.language.quoting import quoted
-from statcv.formula.outcomes.outcome import FEW
-from statcv.words import stored_sections
+from statcv.formula.outcomes.outcome import CODES, FEW
+from statcv.words import plural, stored_sections
 
 SHOWN: Final = 3  # values of a kind in a message
 DATE: Final = r"\d{4}([-/.])\d{1,2}\1\d{1,2}([ T].*)?|\d{1,2}([-/.])\d{1,2}\3\d{2,4}"
-CODES: Final = (-9, *(sign * (10**k - 1) for k in range(2, 6) for sign in (1, -1)))
 MOST_COLUMNS: Final = 100  # columns among whose numbers codes are looked for
+MISSING: Final = frozenset(["", ".", "..", "?", "na", "n/a", "#n/a", "nan", "null"])
 NUMBER: Final = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 
 
@@ -138,11 +138,30 @@ def why_text(column: pd.Series[Any], name: str) -> str:
     return "" if found is None else f" {found[0]}"
 
 
-def warn_of_codes(columns: Mapping[str, pd.Series[Any]]) -> None:
+def warn_of_missing_levels(counts: pd.Series[int], name: str) -> None:
+    """Name levels such as ``"."`` that seem to stand for missing values."""
+    for level, count in counts.items():
+        if isinstance(level, str) and level.strip().casefold() in MISSING:
+            warn(
+                f"column {name!r} has the level {level!r} in {plural(count, 'row')}: "
+                f"{_if_missing(level)}. Here it is a level like others.",
+                MissingDataWarning,
+            )
+
+
+def _if_missing(code: str) -> str:
+    remedy, one = KINDS()["code"]["remedy"].partition(";")[0], f'"{code}"'
+    return remedy.format(words=one, python=one)
+
+
+def warn_of_codes(
+    columns: Mapping[str, pd.Series[Any]], classes: str | None = None
+) -> None:
     """Name numbers such as -99 and 999 that seem to stand for missing values.
 
     They occur at least twice, and are farther from all other values than these are from
-    each other, or are the only ones below 0.
+    each other, or are the only ones below 0. One beside the 0 and 1 of the outcome
+    ``classes`` is named where that is read.
     """
     for name, column in columns.items() if len(columns) <= MOST_COLUMNS else ():
         if not is_number(column.dtype):
@@ -157,14 +176,14 @@ def warn_of_codes(columns: Mapping[str, pd.Series[Any]]) -> None:
             count, apart = len(values) - len(others), np.abs(others - code)
             if count == 1 or not len(others) or np.ptp(others) == 0:
                 continue
+            if name == classes and np.isin(others, (0, 1)).all():
+                continue
             alone, far = code < 0 <= others.min(), apart.min() > np.ptp(others)
             if far or alone:
-                remedy = KINDS()["code"]["remedy"].partition(";")[0]
-                one = f'"{code:g}"'
                 where = "far from all other" if far else "below 0, unlike all other"
                 warn(
                     f"column {name!r} has {code:g} in {count} rows, {where} "
                     f"values ({others.min():g} to {others.max():g}): "
-                    f"{remedy.format(words=one, python=one)}.",
+                    f"{_if_missing(f'{code:g}')}.",
                     MissingDataWarning,
                 )

@@ -198,7 +198,7 @@ def jackknife(
     about = setup, result.scores, metric, way, kept
     found = keep_jackknife(*about, **running.processes)
     if isinstance(found, str):
-        raise MetricError(f"{metric.label} has no jackknife: {found}.")
+        raise MetricError(f"{metric.label} has no jackknife: {found.rstrip('.')}.")
     return found
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, ClassVar, NoReturn
 
+import numpy as np
+
 from statcv import engine, errors, models
 from statcv import formula as formulas
 from statcv.arguments import check_types, one_of, resolve_seed
@@ -24,7 +26,7 @@ from statcv.results.result import CVResult
 from statcv.results.wording.bias_warning import warn_of_bias, warn_of_longer_times
 from statcv.results.wording.phrases import caution
 from statcv.verbs import argument_types
-from statcv.verbs.fold_plan import warn_of_missing
+from statcv.verbs.fold_plan import warn_of_missing, warn_of_positive
 from statcv.vocabulary import refuse_unknown
 
 
@@ -162,6 +164,7 @@ def cv(
         positives).
     weights : str or array-like, optional
         Weights of the records in the fits: a column, or one value per row of the data.
+        Rows of weight 0 are left out, as R's ``glm`` does not count them.
         Rebalanced training sets give each class the same total weight. The metrics are
         unweighted.
     seed : int, numpy.random.Generator or None
@@ -196,7 +199,9 @@ def cv(
         labels, as leave-one-out does (Austin, Pe'er & Korem 2024).
     StatcvWarning
         If rows are omitted, fits do not converge or separate the classes, columns are
-        collinear, a grid is too narrow, or a training set lacks a level of a factor.
+        collinear, a grid is too narrow, or a training set lacks a level of a factor; if
+        a level or a number seems to stand for a missing value, ``.`` includes a column
+        that counts the rows, or the first of two classes seems to be the event.
 
     Examples
     --------
@@ -367,6 +372,7 @@ class CVCall(Call):
             not_in_dot=[*weight_column, *exposed, *holdout.not_in_dot],
             distribution=models.distribution_of(given.model),
             ordered=models.needs_order(given.model),
+            weights=given.weights,
         )
         weights = None
         if given.weights is not None:
@@ -415,6 +421,9 @@ class CVCall(Call):
         elif self.new_levels == "omit":
             plan, omitted = engine.omit_new_levels(setup)
         warn_of_missing(design)
+        _warn_of_row_numbers(design)
+        if self.positive is None:
+            warn_of_positive(design.outcome)
         _warn_of_empty_terms(design)
         _warn_of_dependence(design, tuned)
         _warn_of_inner_folds(tuned, plan)
@@ -445,6 +454,7 @@ class CVCall(Call):
 
 
 NEW_LEVELS = ("mean", "omit", "error")
+FEW = 10  # rows among which integers may count by chance
 CV_NAMES = tuple(field.name for field in fields(CVCall))
 
 
@@ -475,6 +485,16 @@ def _warn_of_few_events(design: Design, model: models.Model) -> None:
     free = capabilities.needs_full_rank and capabilities.likelihood == Bernoulli()
     if free and events < columns:
         caution("few events", model=model.label, columns=columns, events=events)
+
+
+def _warn_of_row_numbers(design: Design) -> None:
+    """Name integers that count the rows, which nobody wrote but the dot stands for."""
+    steps, text = np.diff(design.kept), design.formula.text
+    for name, column in design.terms.columns.items():
+        if name in text or column.dtype.kind not in "iu" or design.n < FEW:
+            continue
+        if np.array_equal(np.diff(column.to_numpy()), steps):
+            caution("row numbers", name=name, written=formulas.quoted(name))
 
 
 def _warn_of_empty_terms(design: Design) -> None:

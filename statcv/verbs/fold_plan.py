@@ -11,7 +11,7 @@ from statcv.arguments import resolve_seed
 from statcv.errors import ArgumentTypeError
 from statcv.folds import FoldPlan
 from statcv.folds.request import FoldArguments, Holdout
-from statcv.formula import Design, as_frame, caller_scope, make_design, quoted
+from statcv.formula import Design, Outcome, as_frame, caller_scope, make_design, quoted
 from statcv.results.wording.phrases import caution
 from statcv.verbs import argument_types
 from statcv.vocabulary import refuse_unknown
@@ -105,5 +105,22 @@ def fold_plan(
 def warn_of_missing(design: Design, remedies: bool = True) -> None:
     """Warn of rows that were omitted because they are incomplete, with counts."""
     if design.n < design.n_given:
-        can = remedies and not set(design.missing) <= {*design.formula.outcome_columns}
+        can = remedies and bool(set(design.missing) & {*design.formula.columns})
         caution("omitted rows", design=design, can=can)
+
+
+# first levels in alphabetical order that usually are what is predicted
+AFFIRMATIVE = (
+    *("yes", "y", "ja", "j", "oui", "true", "+", "positive", "positiv", "case", "fall"),
+    *("event", "disease", "diseased", "abnormal", "sick", "ill", "dead", "died"),
+    *("deceased", "gestorben", "verstorben"),
+)
+
+
+def warn_of_positive(outcome: Outcome) -> None:
+    """Name an outcome whose second level, the positive one, denies the first."""
+    if outcome.kind != "binary":
+        return
+    first, second = outcome.levels
+    if isinstance(first, str) and first.strip().casefold() in AFFIRMATIVE:
+        caution("positive class", first=first, second=second, outcome=outcome.name)

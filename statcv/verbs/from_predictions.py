@@ -19,6 +19,7 @@ from statcv.results.call import Call, choose_metrics
 from statcv.results.result import CVResult
 from statcv.verbs import predicted_elsewhere as elsewhere
 from statcv.verbs.argument_types import DataLike, MetricsLike, SeedLike
+from statcv.verbs.fold_plan import warn_of_positive
 from statcv.vocabulary import OF_PREDICTIONS, refuse_unknown
 from statcv.words import plural
 
@@ -173,6 +174,8 @@ class PredictionsCall(Call):
         counted = any(isinstance(one, str) and one in OF_MEANS for one in named)
         read = {"positive": self.positive, "distribution": "counts" * counted}
         design = elsewhere.design_of(records, self.observed, self.predicted, **read)
+        if self.positive is None:
+            warn_of_positive(design.outcome)
         plan, order = plan_of(frame, self.fold, places, repeats, design)
         rows = frame.iloc[order]
         held = elsewhere.held_out(

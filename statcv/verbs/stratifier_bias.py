@@ -151,6 +151,7 @@ def stratifier_bias(
         na_action=na_action,
         incomplete="keep" if accepts_missing(model) else "drop",
         not_in_dot=[*weighing, *known, *identifying],
+        weights=weights,
     )
     kind = design.outcome.kind
     usual = USUAL.get(kind, "accuracy") if metric is None else metric

@@ -195,7 +195,8 @@ def test_formulas_find_numpy_and_no_variable_of_the_program(run: Run) -> None:
     assert f"GRADE ~ {logged}" in compared.out
     for name in ("data", "options", "results"):
         ran = run("cv", f"GRADE ~ {name}", "spector")
-        assert ran.err == f"statcv: there is no column {name!r} in the data.\n"
+        said = f"there is no column {name!r} in the data. Its columns are GPA, "
+        assert ran.err == f"statcv: {said}TUCE, PSI, GRADE.\n"
 
 
 def test_missing_values_are_noted_or_refused(run: Run, spector: pd.DataFrame) -> None:
@@ -661,6 +662,7 @@ BOTH = ("compare", "GRADE ~ GPA", "spector")
         (("cv", "GRADE ~ GPA", "spectr"), "no file and no data set 'spectr'.*'spector"),
         (("cv", "GRADE ~ GPA", "mien.csv"), "no file.*Did you mean 'mine.csv'"),
         (("cv", "GRADE ~ GPA", "no/such.csv"), "no file and no data set"),
+        (("cv", "spector", "GRADE ~ GPA"), "The formula comes before the file"),
         (("cv", "GRADE ~ GPA", ""), "does not end in .csv"),
         (("cv", "GRADE ~ GPA", "notes.txt"), "does not end in .csv"),
         (("cv", "GRADE ~ GPA", "empty.csv"), "cannot read 'empty.csv'"),

@@ -12,6 +12,7 @@ from statcv import cv
 from statcv.errors import DataError
 from statcv.formula import as_frame, make_design
 
+pytestmark = pytest.mark.filterwarnings("ignore:column 'u' has the level ''")
 N = 48
 FORMULA = "y ~ a * g + k + t + np.exp(a):k + center(s) + u"
 

@@ -249,7 +249,6 @@ def test_poly_called_by_itself():
         ("poly(x, 0)", "degree of 1 or more, not 0"),
         ("poly(x, 2.0)", "degree of 1 or more"),
         ("poly(k, 3)", "more than 3 distinct values"),
-        ("bs(x)", "df or knots"),
         ("bs(x, df=2)", "df=2 is too small"),
         ("center(g)", r"center\(g\)|failed"),
         ("scale(nothing)", "no column 'nothing'"),
@@ -259,6 +258,25 @@ def test_terms_that_cannot_be_learnt_raise_an_error(data, term, match):
     data = data.assign(k=np.arange(N) % 3)
     with pytest.raises((FormulaError, KeyError), match=match):
         make_design(f"number ~ {term}", data, scope={})
+
+
+@pytest.mark.parametrize(
+    ("left_to_r", "spelt_out"),
+    [
+        ("bs(x)", "bs(x, df=3)"),
+        ("bs(x, degree=2)", "bs(x, df=2, degree=2)"),
+        ("bs(x, include_intercept=True)", "bs(x, df=4, include_intercept=True)"),
+        ("bs(x, knots=2.5)", "bs(x, knots=[2.5])"),
+    ],
+)
+def test_degrees_of_freedom_of_a_spline_are_by_default_those_of_r(
+    data, left_to_r, spelt_out
+):
+    ours, told = (
+        cv(f"number ~ {term} - 1", data, scheme=FOLDS).predictions["predicted"]
+        for term in (left_to_r, spelt_out)
+    )
+    np.testing.assert_allclose(ours, told, rtol=1e-12)
 
 
 def test_a_training_set_with_too_few_values_is_named(data):

@@ -254,7 +254,7 @@ def test_the_placements_of_an_area_have_it_as_their_weighted_mean():
 # ---- where there is no value ----
 
 
-def patterns(number):
+def assert_values_or_nan(number):
     """Check all metrics on a random pattern of censoring."""
     rng = np.random.default_rng(number)
     n = int(rng.integers(1, 9))
@@ -274,13 +274,13 @@ def patterns(number):
 
 def test_random_patterns_have_a_value_or_nan():
     for number in range(500):
-        patterns(number)
+        assert_values_or_nan(number)
 
 
 @pytest.mark.slow
 def test_many_random_patterns_have_a_value_or_nan():
     for number in range(10_000):
-        patterns(number)
+        assert_values_or_nan(number)
 
 
 @each_metric

@@ -83,8 +83,8 @@ def samples_of(n, fits, seed=1):
     return rng.multinomial(n, np.full(n, 1 / n), fits).astype(np.int32)
 
 
-def together_and_alone(model, records, folds):
-    """Predictions of all records by every fit, and by fits to each training set."""
+def assert_together_as_alone(model, records, folds):
+    """Check that fits together predict and converge as each alone; return them."""
     fitted = fit_all_folds(model, records, folds)
     found, beta = fitted.predict_all(len(records.X)), np.asarray(fitted.coefficients)
     for fit in range(len(folds)):
@@ -110,7 +110,7 @@ def together_and_alone(model, records, folds):
 def test_bootstrap_samples_are_fitted_as_their_records_repeated(ties, C):
     X, y = sample()
     model, folds = Cox(ties=ties, C=C), Folds.of_times(samples_of(len(X), 20))
-    fitted = together_and_alone(model, records_of(X, y), folds)
+    fitted = assert_together_as_alone(model, records_of(X, y), folds)
     assert fitted.converged.all()
 
 
@@ -123,7 +123,9 @@ def test_weights_of_records_and_of_the_plan_multiply(model):
     given, planned = rng.uniform(0.5, 2, len(X)), rng.uniform(0.2, 1, (6, len(X)))
     folds = Folds.leaving_out(np.arange(60).reshape(6, 10))
     folds = replace(folds, weights=lambda fits: planned[fits])
-    together_and_alone(model, records_of(X, y, given), folds)
+    assert assert_together_as_alone(
+        model, records_of(X, y, given), folds
+    ).converged.all()
 
 
 def test_a_weight_of_0_leaves_a_record_out():
@@ -146,7 +148,7 @@ def test_permuted_outcomes_are_fitted_as_each_by_itself(model):
     outcomes = np.stack([y, *(rng.permutation(y) for _ in range(4))])
     plan = Folds.leaving_out(np.arange(40).reshape(5, 8))
     records = replace(records_of(X, y), y=outcomes)
-    together_and_alone(model, records, permuted_folds(plan, 5))
+    assert_together_as_alone(model, records, permuted_folds(plan, 5))
 
 
 @pytest.mark.parametrize(
@@ -160,14 +162,14 @@ def test_terms_that_are_learnt_in_each_training_set(model):
     setup = Setup(design, plan, Linear(), 1)
     assert setup.folds.matrices is not None
     records = replace(setup.records, y=y, kind="survival", horizons=HORIZONS)
-    assert together_and_alone(model, records, setup.folds).converged.all()
+    assert assert_together_as_alone(model, records, setup.folds).converged.all()
 
 
 @pytest.mark.parametrize("standardize", [False, True])
 def test_a_ridge_of_more_columns_than_records(standardize):
     X, y = sample(4, n=30, p=50)
     model, folds = Cox(C=0.2, standardize=standardize), Folds.leaving_out([[0], [1, 2]])
-    fitted = together_and_alone(model, records_of(X, y), folds)
+    fitted = assert_together_as_alone(model, records_of(X, y), folds)
     assert fitted.converged.all()
     assert not fitted.separated.any()
     # the optimum of the penalised likelihood: its derivatives are 0
@@ -212,7 +214,7 @@ def test_the_fit_maximises_the_partial_likelihood(ties):
 def test_without_covariates_risk_is_that_of_the_baseline():
     y = signed_times(np.array([1.0, 2, 2, 3, 4]), np.array([1, 1, 0, 1, 0]))
     records = records_of(np.empty((5, 0)), y, horizons=(0.5, 2.0, 9.0))
-    fitted = together_and_alone(Cox(), records, Folds.leaving_out([[], [0]]))
+    fitted = assert_together_as_alone(Cox(), records, Folds.leaving_out([[], [0]]))
     assert fitted.names == ()
     hazard = np.array([[0, 1 / 5 + 1 / 4, 1 / 5 + 1 / 4 + 1 / 2], [0, 1 / 4, 3 / 4]])
     np.testing.assert_allclose(fitted.predict_all(5)[:, 0, 1:], 1 - np.exp(-hazard))
@@ -224,19 +226,19 @@ def test_a_training_set_without_events_predicts_no_risk_and_is_flagged():
     rest = np.flatnonzero(y > 0)
     for model in (Cox(), Cox(C=1.0)):
         folds = Folds.leaving_out([rest, [0]])
-        fitted = together_and_alone(model, records_of(X, y), folds)
+        fitted = assert_together_as_alone(model, records_of(X, y), folds)
         assert fitted.converged.tolist() == [False, True]
         assert (fitted.predict_all(len(X))[0] == 0).all()
-    censored = together_and_alone(Cox(), records_of(X, -np.abs(y)), folds)
+    censored = assert_together_as_alone(Cox(), records_of(X, -np.abs(y)), folds)
     assert not censored.converged.any()
 
 
 def test_constant_and_dependent_columns_leave_other_predictions_as_they_are():
     X, y = sample(7)
     folds = Folds.leaving_out(np.arange(60).reshape(6, 10))
-    plain = together_and_alone(Cox(), records_of(X, y), folds).predict_all(60)
+    plain = assert_together_as_alone(Cox(), records_of(X, y), folds).predict_all(60)
     more = np.column_stack([X, np.full(60, 0.1), X[:, 0] - 2 * X[:, 1]])
-    fitted = together_and_alone(Cox(), records_of(more, y), folds)
+    fitted = assert_together_as_alone(Cox(), records_of(more, y), folds)
     assert fitted.converged.all()
     np.testing.assert_allclose(fitted.predict_all(60), plain, atol=1e-8)
 
@@ -246,8 +248,10 @@ def test_a_column_that_is_constant_in_one_training_set_has_no_part_in_it():
     rare = np.zeros(60)
     rare[:3] = 1
     folds = Folds.leaving_out([[0, 1, 2], [10]])
-    fitted = together_and_alone(Cox(), records_of(np.column_stack([X, rare]), y), folds)
-    plain = together_and_alone(Cox(), records_of(X, y), folds)
+    fitted = assert_together_as_alone(
+        Cox(), records_of(np.column_stack([X, rare]), y), folds
+    )
+    plain = assert_together_as_alone(Cox(), records_of(X, y), folds)
     assert fitted.converged.all()
     assert np.isnan(np.asarray(fitted.coefficients)).tolist() == [
         [False, False, False, True],
@@ -262,7 +266,7 @@ def test_monotone_likelihood_is_called_separated():
     X[:, 1] = (y > 0) & (np.abs(y) <= np.sort(np.abs(y[y > 0]))[4])
     X = np.column_stack([X, np.arange(40) % 3])
     folds = Folds.leaving_out([[39], np.flatnonzero(X[:, 1])[1:]])
-    fitted = together_and_alone(Cox(), records_of(X, y), folds)
+    fitted = assert_together_as_alone(Cox(), records_of(X, y), folds)
     assert fitted.separated.tolist() == [True, True]
     assert np.isfinite(fitted.predict_all(40)).all()
     assert not Cox(C=10.0).fit(records_of(X, y)).separated
@@ -296,7 +300,7 @@ def test_firths_penalty_has_its_maximum_where_it_is_by_definition(ties, monotone
         y = np.where(X[:, 2] == 1, -np.abs(y), y)
     folds = Folds.leaving_out([[], [3], [0, 7, 20]])
     model = Cox(ties=ties, firth=True)
-    fitted = together_and_alone(model, records_of(X, y), folds)
+    fitted = assert_together_as_alone(model, records_of(X, y), folds)
     assert fitted.converged.all()
     assert not fitted.separated.any()
     plain = Cox(ties=ties).fit_folds(records_of(X, y), folds)

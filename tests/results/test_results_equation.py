@@ -535,6 +535,12 @@ def test_coefficients_that_cannot_be_read_are_refused(given, more, message):
         scv.published_model(given, **more)
 
 
+def test_a_published_model_without_an_intercept_is_warned_of():
+    with pytest.warns(scv.errors.StatcvWarning, match=r"no '\(Intercept\)'"):
+        scv.published_model({"age": 0.03})
+    scv.published_model({"age": 0.03}, kind="continuous")
+
+
 def test_a_level_that_is_named_as_in_r_is_recognised():
     data = pd.DataFrame({"sex": ["m", "f"], "age": [50.0, 60.0]})
     model = scv.published_model({"(Intercept)": -3, "age": 0.03, "sexm": 0.4})

@@ -8,7 +8,15 @@ import pytest
 import statsmodels.api as sm
 
 import statcv as scv
-from statcv.errors import ArgumentError, ColumnError, DataError, MissingDataWarning
+from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ColumnError,
+    DataError,
+    FrameError,
+    MissingDataWarning,
+    UndefinedMetricWarning,
+)
 from statcv.models import Linear, Logit
 
 REFERENCE = Path(__file__).parents[1] / "reference"
@@ -48,6 +56,52 @@ def test_a_validation_is_that_of_the_predictions():
     pd.testing.assert_frame_equal(val.metrics(), other.metrics())
     assert "fitted to all 120 rows" in val.learner.label
     assert scv.compare(fitted=val, same=other).results.keys() == {"fitted", "same"}
+
+
+def test_the_logarithm_of_0_has_no_prediction(tmp_path):
+    final = scv.cv("died ~ age + log(crp)", OLD, k=5, seed=1).final
+    final.save(tmp_path / "model.json")
+    for model in (final, scv.load_model(tmp_path / "model.json")):
+        predicted = model.predict(OLD.head(2).assign(crp=[0, 1])).to_numpy()
+        assert np.isnan(predicted).tolist() == [True, False]
+
+
+def test_a_model_is_not_saved_where_there_is_no_folder(tmp_path):
+    final = scv.cv("died ~ age", OLD, k=5, seed=1).final
+    with pytest.raises(ArgumentError, match="cannot write"):
+        final.save(tmp_path / "none" / "model.json")
+
+
+def test_points_and_slopes_say_what_they_need():
+    final = scv.cv("died ~ age", OLD, k=5, seed=1).final
+    with pytest.raises(ArgumentTypeError, match=r"points\(\{'age': 5\}\)"):
+        final.points()
+    nothing = scv.cv("died ~ 1", OLD, k=5, seed=1).final
+    with (
+        pytest.warns(UndefinedMetricWarning),
+        pytest.raises(ArgumentError, match="no calibration slope"),
+    ):
+        nothing.shrunk(n_boot=9, seed=1)
+
+
+def test_another_kind_of_outcome_is_not_validated():
+    final = scv.cv("crp ~ age", OLD, k=5, seed=1).final
+    with pytest.raises(DataError, match="two values in the new data"):
+        final.validate(OLD.assign(crp=OLD["died"]))
+
+
+@pytest.mark.parametrize(
+    ("record", "remedy"),
+    [
+        ({"age": 60}, r"pandas\.DataFrame\(\[…\]\)"),
+        ({"age": [60]}, r"pandas\.DataFrame\(…\)"),
+        (OLD.iloc[0], r"data\.iloc\[\[0\]\]"),
+    ],
+)
+def test_one_record_is_a_frame(record, remedy):
+    final = scv.cv("died ~ age", OLD, k=5, seed=1).final
+    with pytest.raises(FrameError, match=remedy):
+        final.predict(record)
 
 
 def test_classes_and_numbers_are_validated():
@@ -108,7 +162,7 @@ def test_the_slope_is_corrected_for_optimism_unless_given():
     np.testing.assert_allclose(by_default.predict(NEW), expected)
     with pytest.raises(ArgumentError, match="above 0"):
         res.final.shrunk(-0.2)
-    with pytest.raises(scv.errors.ArgumentTypeError, match="slope must be a number"):
+    with pytest.raises(ArgumentTypeError, match="slope must be a number"):
         res.final.shrunk("0.8")
     classes = scv.cv("stage ~ age", OLD, k=4, seed=1, model=Logit(C=1.0))
     with pytest.raises(ArgumentError, match="not several classes"):

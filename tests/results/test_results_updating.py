@@ -347,7 +347,10 @@ def test_doubtful_updates_are_warned_of():
 
 
 def test_stacking_of_models_without_a_value_is_warned_of():
-    wrong = {"one": old({"(Intercept)": -1.0, "b": -1.0}), "two": old({"b": -2.0})}
+    wrong = {
+        "one": old({"(Intercept)": -1.0, "b": -1.0}),
+        "two": old({"1": 0, "b": -2.0}),
+    }
     with pytest.warns(StatcvWarning, match="no model has a weight above 0"):
         stacked = scv.stack(wrong, at("refit"))
     share = at("refit").died.mean()

@@ -18,6 +18,7 @@ from statcv.errors import (
     MetricError,
     ModelError,
     PrecisionWarning,
+    StatcvWarning,
     UndefinedMetricWarning,
 )
 
@@ -82,7 +83,8 @@ def test_without_folds_the_model_is_external(made_here):
 def test_it_says_which_class_it_took_as_positive():
     risk = np.linspace(0.1, 0.9, 10)
     table = pd.DataFrame({"y": ["ill"] * 4 + ["well"] * 6, "p": risk})
-    taken = scv.from_predictions(table, observed="y", predicted="p")
+    with pytest.warns(StatcvWarning, match="'well' is the positive class"):
+        taken = scv.from_predictions(table, observed="y", predicted="p")
     assert "in 10 records, 6 with y = well" in str(taken)
     assert "well (6) against ill (4); well is positive" in taken.summary().to_markdown()
     given = scv.from_predictions(table, observed="y", predicted="p", positive="ill")

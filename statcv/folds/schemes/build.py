@@ -20,7 +20,7 @@ from statcv.folds.schemes.table import CLASSES, Scheme, get_scheme
 from statcv.folds.strata.clusters import Strata
 from statcv.folds.strata.stratifier import Cut, Stratifier, resolve_stratifier
 from statcv.numeric.arrays import Numbers
-from statcv.words import stored_texts
+from statcv.words import plural, stored_texts
 
 
 def make_plan(
@@ -179,6 +179,12 @@ class PlanRequest:
             stream = np.random.SeedSequence(self.seed, spawn_key=(PLAN, repeat))
             records, rng = self._records(strata, repeat), np.random.default_rng(stream)
             parts.append(scheme.hold(records, measure, rng))
+        if redrawn := sum(part.redrawn for part in parts):
+            warn(
+                f"{plural(redrawn, 'bootstrap sample')} lacked a class or left no "
+                "record out, and had to be drawn again.",
+                FoldWarning,
+            )
         strata = _dealt(strata, parts)
         held = [_filled(part) for part in parts]
         lists: dict[str, Any] = {

@@ -15,14 +15,13 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from statcv.errors import ArgumentError, FoldWarning, SchemeError, warn
+from statcv.errors import ArgumentError, SchemeError
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.draw_evenly import contains
 from statcv.folds.response import Response
 from statcv.folds.schemes.allocation import allocate
 from statcv.numeric.arrays import Numbers
 from statcv.tables import Printed
-from statcv.words import plural
 
 Ints = NDArray[np.int64]
 
@@ -78,13 +77,15 @@ class Records(Printed):
 class Holding:
     """One repeat: the records held out in each split, and others not trained on.
 
-    ``unit_fold`` is the fold of each unit if splits are folds.
+    ``unit_fold`` is the fold of each unit if splits are folds, and ``redrawn`` how many
+    samples could not be used.
     """
 
     tests: Ragged
     kept_out: Ragged
     copied: Ragged
     unit_fold: Numbers | None = None
+    redrawn: int = 0
 
     @classmethod
     def of(cls, tests: Ragged, unit_fold: Numbers | None = None) -> Holding:
@@ -157,16 +158,10 @@ def bootstrap_sample(records: Records, k: Any, rng: Generator) -> Holding:
             f"each of {MOST_DRAWS} bootstrap samples lacked a class or left no record "
             "out; there are too few records."
         )
-    if again:
-        warn(
-            f"{plural(again, 'bootstrap sample')} lacked a class or left no record "
-            "out, and had to be drawn again.",
-            FoldWarning,
-        )
     of_record = times if records.unit is None else times[records.unit]
     tests = Ragged.of([np.flatnonzero(of_record == 0)])
     copies = np.repeat(np.arange(records.n), np.maximum(of_record - 1, 0))
-    return Holding(tests, Ragged.empty(1), Ragged.of([copies]))
+    return Holding(tests, Ragged.empty(1), Ragged.of([copies]), redrawn=again)
 
 
 # ---- pairs of records, every one or a balanced sample ----

@@ -20,7 +20,11 @@ from statcv import errors
 from statcv.arguments import check_types
 from statcv.folds.strata.hashing import check_k
 from statcv.folds.strata.identifiers import INTEGERS, SEPARATOR, count_missing, written
-from statcv.folds.strata.meant_otherwise import warn_of_near_values, warn_of_no_repeats
+from statcv.folds.strata.meant_otherwise import (
+    warn_of_missing_values,
+    warn_of_near_values,
+    warn_of_no_repeats,
+)
 from statcv.folds.strata.thresholds import Thresholds, intervals
 from statcv.formula import check_column
 from statcv.numeric.arrays import Numbers
@@ -292,8 +296,10 @@ class ByValue(Stratifier):
     def warn(self, frame: pd.DataFrame, named: bool = False) -> None:
         """Warn where no value is repeated, and of values that are nearly the same."""
         texts, codes = written_of(frame, self.columns)
+        counts = np.bincount(codes)
         if named:
-            warn_of_no_repeats(np.bincount(codes), self.columns)
+            warn_of_no_repeats(counts, self.columns)
+        warn_of_missing_values(texts, counts, self.label)
         if any(frame[name].dtype.kind not in INTEGERS for name in self.columns):
             warn_of_near_values(texts, self.label)
 

@@ -96,10 +96,13 @@ def _bs(
     **bounds: Any,
 ) -> Columns:
     line = _rising(learner, x)
-    order = degree + 1
-    if type(degree) is not int or degree < 0 or (df is None) == (knots is None):
+    if type(degree) is not int or degree < 0 or not (df is None or knots is None):
         raise expressions.NotKnownError
-    given = df - order + (not include_intercept) if knots is None else np.sort(knots)
+    order = degree + 1
+    if knots is not None:
+        given: Any = np.sort(np.atleast_1d(knots))
+    else:  # by default no knot lies inside, as in R
+        given = 0 if df is None else df - order + (not include_intercept)
     placed = _knots(learner, line, given, **bounds)
     ends = [placed[:, [0]]] * degree, [placed[:, [-1]]] * degree
     states = np.hstack([*ends[0], placed, *ends[1]])

@@ -137,8 +137,26 @@ class Bs(patsy.splines.BS):  # type: ignore[misc]
     A held-out row often lies outside the range of its training set (in leave-one-out
     the smallest and the largest value always do), where patsy raises an error. Here
     the outermost polynomial piece is continued, as in R's ``predict`` on a ``bs``
-    basis.
+    basis. Without ``df`` and ``knots`` it is a polynomial of that degree, as in R.
     """
+
+    def memorize_chunk(
+        self,
+        x: Any,
+        df: int | None = None,
+        knots: Any = None,
+        degree: int = 3,
+        include_intercept: bool = False,
+        lower_bound: float | None = None,
+        upper_bound: float | None = None,
+    ) -> None:
+        """Add a block of training rows."""
+        if knots is not None:
+            knots = np.atleast_1d(knots)
+        elif df is None:
+            df = degree + include_intercept
+        bounds = lower_bound, upper_bound
+        super().memorize_chunk(x, df, knots, degree, include_intercept, *bounds)
 
     def transform(
         self,

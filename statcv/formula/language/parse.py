@@ -23,10 +23,14 @@ from typing import Any
 import patsy
 import patsy.parse_formula
 
-from statcv.errors import FormulaError
+from statcv.errors import ColumnError, FormulaError
 from statcv.formula.language import limits
 from statcv.formula.language.expansion import DOT, Expansion, Term, expand, mentioned
-from statcv.formula.language.quoting import quoted, without_signs_of_r
+from statcv.formula.language.quoting import (
+    quoted,
+    without_backticks,
+    without_signs_of_r,
+)
 from statcv.formula.language.reader import resolve
 from statcv.formula.language.scope import Factor, Scope, column_factor
 from statcv.formula.outcomes.survival import surv_arguments
@@ -135,6 +139,23 @@ def parse_formula(
     if not isinstance(text, str):
         kind = type(text).__name__
         raise FormulaError(f"the formula must be text, 'y ~ x1 + x2', not {kind}.")
+    try:
+        return _parsed(text, columns, scope, not_in_dot)
+    except (FormulaError, ColumnError) as error:
+        name = without_backticks(text, columns)
+        if name is None or "backticks" in str(error):
+            raise
+        hint = f"The column {name!r} is written in backticks, `{name}`."
+        apart = "\n" if "\n" in str(error) else " "
+        raise type(error)(f"{error}{apart}{hint}") from None
+
+
+def _parsed(
+    text: str,
+    columns: Sequence[str],
+    scope: Mapping[str, Any],
+    not_in_dot: Collection[str],
+) -> Formula:
     text = text.replace("\n", " ").strip()
     limits.check_length(text, columns)
     left, right = sides(without_signs_of_r(text))

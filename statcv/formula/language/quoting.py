@@ -6,6 +6,7 @@ import ast
 import keyword
 import re
 import unicodedata
+from collections.abc import Iterable
 
 
 def quoted(column: str) -> str:
@@ -34,6 +35,21 @@ def without_signs_of_r(text: str) -> str:
         return text
     signs = {"^": "**"}
     return _OF_R.sub(lambda m: quoted(m[1]) if m[1] else signs.get(m[0], m[0]), text)
+
+
+def without_backticks(text: str, columns: Iterable[str]) -> str | None:
+    """Return the longest odd name that a formula writes as if it were plain, or None.
+
+    >>> without_backticks("y ~ CRP % + age", ["age", "CRP %"])
+    'CRP %'
+    """
+    rest = "".join(_OF_R.sub("^", text).split())
+    odd = [name for name in columns if quoted(name) != name and re.search(r"\w", name)]
+    for name in sorted(odd, key=len, reverse=True):
+        written = re.escape("".join(name.split()))
+        if re.search(rf"(?<![\w.]){written}(?![\w.])", rest):
+            return name
+    return None
 
 
 def column_of(code: str) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
 import keyword
 import re
 from collections.abc import Collection, Iterable
@@ -18,6 +19,7 @@ from statcv.formula.language.functions import LEARNING_ARGUMENT
 from statcv.formula.language.quoting import column_of, quoted
 from statcv.formula.language.scope import Factor, Scope
 from statcv.vocabulary import function_answer
+from statcv.words import listed
 
 # ---- a term read as Python ----
 
@@ -289,6 +291,7 @@ class _Reader(ast.NodeTransformer):
         if found is None and (found := self._of_r(name)) is None:
             found = self.functions[name] = self._called(name)
         permitted.check_arguments(found, node, f"{name}()", self.code)
+        _check_call(found, node, name, self.code)
         node.func = self._function(function)
         if name == "clr" and _learns(node):
             self.renamed = True
@@ -412,10 +415,42 @@ class _Reader(ast.NodeTransformer):
                     "name in your script is not used: add it to the data, or write "
                     "its value."
                 )
-            raise ColumnError(
-                message + (_import(name) or suggestion(name, self.columns))
-            )
+            hint = _import(name) or suggestion(name, self.columns)
+            raise ColumnError(message + (hint or _those_of(self.columns)))
         self.used[name] = None
+
+
+def _check_call(function: object, call: ast.Call, name: str, code: str) -> None:
+    """Refuse arguments that a function which learns from rows does not have."""
+    learnt = getattr(function, "__patsy_stateful_transform__", None)
+    if learnt is None:
+        return
+    known = inspect.signature(learnt.transform)
+    given = {str(keyword.arg) for keyword in call.keywords}
+    try:
+        bound = known.bind(None, *call.args, **dict.fromkeys(given))
+    except TypeError as error:
+        shown = ", ".join(str(one) for one in known.parameters if one != "self")
+        powers = ", and powers by themselves are x + I(x**2)" * (name == "poly")
+        raise FormulaError(
+            f"cannot read the term {code!r}: {error}. It is {name}({shown}){powers}."
+        ) from None
+    unknown = {*known.parameters} - {*bound.arguments}
+    if {"df", "knots"} <= unknown and name != "bs":  # to which R gives some by default
+        raise FormulaError(
+            f"the term {code!r} needs its degrees of freedom or knots, as in "
+            f"{name}(x, df=4)."
+        )
+    bases = {"bs", "cr", "cs", "cc"}
+    if name == "te" and not all(
+        isinstance(one, ast.Call) and getattr(one.func, "id", None) in bases
+        for one in call.args
+    ):
+        raise FormulaError(
+            f"the term {code!r} multiplies splines, and their degrees of freedom are "
+            "given, as in te(cr(x, df=4), cr(z, df=4)); the product of two columns is "
+            "x:z."
+        )
 
 
 def _literal(arguments: list[ast.expr], code: str) -> str:
@@ -435,9 +470,21 @@ def _of_numpy(name: str) -> str:
     return f" Did you mean 'np.{name}'?" if permitted.elementwise_of_numpy(name) else ""
 
 
+def _those_of(columns: Collection[str]) -> str:
+    """Return which columns the data have, and whether the file was read as one."""
+    if len(columns) > 1:
+        return f" Its columns are {listed([*columns])}."
+    (only,) = columns
+    mark = re.search(r"[;,\t| ]", only)
+    how = f"; was the file read with the separator {mark[0]!r}?" if mark else "."
+    return f" Its only column is {only!r}{how}"
+
+
 def _import(name: str) -> str:
     """Return how to import a module that formulas often use."""
     if name in ("TRUE", "FALSE"):
         return f" Python writes {name.capitalize()}."
+    if name == "contr":  # contr.sum
+        return " Contrasts are C(x, Sum), C(x, Poly) and C(x, Treatment('b'))."
     module = {"np": "numpy", "pd": "pandas"}.get(name)
     return f" Functions of {module} need 'import {module} as {name}'." if module else ""

@@ -39,6 +39,8 @@ from statcv.numeric.survival import events_of, median_follow_up, times_of
 from statcv.tables import Printed, Said
 from statcv.words import plural
 
+# numbers that often stand for a missing value
+CODES = (-9, *(sign * (10**k - 1) for k in range(2, 6) for sign in (1, -1)))
 FEW = 10  # most distinct integers of an outcome that could be classes
 FEW_OTHERS = 0.05  # share of values other than 0 and 1 that may be mistakes
 MOST_CLASSES = 1000  # most classes of an outcome; more look like an identifier
@@ -218,10 +220,12 @@ def make_outcome(
                 warn(f"no record has {name} = {unmet}: {said}", StatcvWarning)
             return replace(made, ordered=True)
         if made.kind == "multiclass" and ordered:
+            column = name[2:-1] if name.startswith("C(") else name
             raise OutcomeError(
                 f"the classes of {name!r} have no order ({', '.join(map(str, levels))})"
                 "; give them from the lowest to the highest in the formula, as "
-                f"C({name}, levels=[…]) ~ …, or as pandas.Categorical(…, ordered=True)."
+                f"C({column}, levels=[…]) ~ …, or as pandas.Categorical(…, "
+                "ordered=True)."
             )
         return made
     array = values.to_numpy()
@@ -248,7 +252,8 @@ def make_outcome(
         )
     whole = bool((array == np.round(array)).all())
     others = ~np.isin(array, (0, 1))
-    if whole and len(distinct) == 3 and 0 < others.mean() <= FEW_OTHERS:
+    few = 0 < others.mean() <= FEW_OTHERS
+    if len(distinct) == 3 and ((whole and few) or np.isin(distinct, CODES).any()):
         warn(
             f"the outcome {name!r} is 0 or 1 in all but {plural(others.sum(), 'row')}, "
             f"where it is {array[others][0]:g}, and was taken as numbers. Make that "

@@ -144,6 +144,7 @@ class Equation:
             for part in parts:
                 made[:, k] += part.values(frame, known)
         made[frame[self.names].isna().any(axis=1).to_numpy()] = np.nan
+        made[np.isinf(made)] = np.nan  # as of log(0)
         return made
 
     def results(self, names: Sequence[str]) -> list[Expression]:

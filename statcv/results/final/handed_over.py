@@ -312,6 +312,11 @@ class ValidationCall(Call):
         known = model._outcome
         if known.kind != "survival":
             _check_coding(known.levels, frame[outcome])
+        if known.kind == "continuous" and frame[outcome].nunique() == 2 < len(frame):
+            raise errors.DataError(
+                f"the outcome {outcome!r} has two values in the new data, and is "
+                "continuous in the model."
+            )
         if known.ordered and outcome in frame:
             levels = pd.CategoricalDtype([*known.levels], ordered=True)
             frame = frame.assign(**{outcome: frame[outcome].astype(levels)})

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from statcv.arguments import check_types
-from statcv.errors import ArgumentError, EquationError
+from statcv.errors import ArgumentError, ArgumentTypeError, EquationError
 from statcv.formula import Design, is_missing
 from statcv.models import Cox, baseline_beside, intercept_beside, predictable
 from statcv.models.imputation import Imputed, ImputedFits, imputed_fits
@@ -183,7 +183,7 @@ class FullModel(HandedOver):
         constant = predicted[0] - float(mean @ slopes)
         return [constant, *hazards_at_zero(predicted)]
 
-    def points(self, unit: Mapping[str, float]) -> PointScore:
+    def points(self, unit: Mapping[str, float] | None = None) -> PointScore:
         """Return the model as integer points (Sullivan et al. 2004).
 
         Parameters
@@ -199,9 +199,9 @@ class FullModel(HandedOver):
 
         Raises
         ------
-        ModelError
-            If the model is not a logistic regression of two classes or a Cox
-            regression, or the unit does not suit it.
+        ArgumentTypeError, ModelError
+            If there is no unit; if the model is not a logistic regression of two
+            classes or a Cox regression, or the unit does not suit it.
         EquationError
             If a term is an interaction, a function or a contrast.
 
@@ -213,6 +213,11 @@ class FullModel(HandedOver):
         >>> score.table["points"].tolist()
         [0, 1, 2, 3, 4, 0, 2]
         """
+        if unit is None:
+            raise ArgumentTypeError(
+                "points() needs unit=, a numeric column and the distance that is one "
+                "point: points({'age': 5})."
+            )
         return points_of(self._result, unit)
 
     def shrunk(
@@ -272,6 +277,11 @@ class FullModel(HandedOver):
             )
             slope = float(found)
         check_one_predictor(equation, "shrunk()")
+        if np.isnan(slope):
+            raise ArgumentError(
+                "bootstrap samples have no calibration slope, as where the classes are "
+                "separated or nothing predicts; give shrunk() the slope."
+            )
         if not (np.isfinite(slope) and slope > 0):
             raise ArgumentError(
                 f"the slope must be a number above 0, not {slope:.3g}: a model with a "
@@ -306,6 +316,8 @@ class FullModel(HandedOver):
         ------
         EquationError
             As :meth:`equation` raises it.
+        ArgumentError
+            If the file cannot be written.
         """
         save_model(self, path)
 

@@ -297,7 +297,11 @@ def save_model(model: HandedOver, path: str | Path) -> None:
     }
     whole = {**content, "fingerprint": _fingerprint(content)}
     text = json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False)
-    Path(path).write_text(text + "\n", encoding="utf-8")
+    try:
+        Path(path).write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        why = errors.reason(error)
+        raise errors.ArgumentError(f"cannot write {path}: {why}.") from error
 
 
 def _fingerprint(content: Mapping[str, Any]) -> str:
@@ -425,6 +429,11 @@ def published_model(
         If a coefficient is not a finite number, or ``reference`` names a column without
         levels.
 
+    Warns
+    -----
+    StatcvWarning
+        If a model of two classes has no intercept.
+
     Examples
     --------
     >>> import statcv as scv
@@ -476,6 +485,12 @@ def published_model(
                 f"baseline= has {share!r} at {horizon!r}; it needs probabilities of no "
                 "event, between 0 and 1, by times above 0."
             )
+    if kind == "binary" and all(factors.values()):
+        errors.warn(
+            "the coefficients have no '(Intercept)', which is taken as 0, so that "
+            "probabilities are too high or too low.",
+            errors.StatcvWarning,
+        )
     equation = Equation(outcome, kind, classes, (tuple(parts),), 6, start)
     return WrittenModel(equation, "a published model")
 
