@@ -447,33 +447,13 @@ class Scores(Printed):
         """
         if not (self.overlapping or self.apart):
             return self.row[where], self.predicted[where]
-        scores = self.predicted[where]
-        if rank:
-            scores = self.beyond_training(scores, where)
         # in a tournament the share of pairs won is a record's score
+        scores = self.predicted[where]
         if rank and self.tournament:
             scores = self.to_rank(scores)
             first = ranked_higher(scores[::2], scores[1::2])
             scores = np.stack([first, 1 - first], axis=1).reshape(scores.shape)
         return mean_by(self.row[where], scores)
-
-    def beyond_training(self, predicted: Floats, where: Numbers) -> Floats:
-        """Return what is ranked of the predictions of splits that overlap.
-
-        A positive record is held out by fits to fewer positive records, so that its
-        mean prediction is too low (distributional bias). Probabilities of two classes
-        are therefore ranked by their distance from the mean of the training records.
-
-        Parameters
-        ----------
-        predicted : numpy.ndarray, shape (..., m)
-            The predictions at these positions.
-        where : numpy.ndarray of int, shape (m,)
-        """
-        split = self.split[where]
-        if not self.apart or self.predicted.ndim > 1 or not np.ptp(split):
-            return predicted
-        return predicted - self.baseline[split] if self.probabilities else predicted
 
     def to_rank(self, predicted: Floats) -> Floats:
         """Return the predictions as an auROC uses them; see ``Metric.readable``."""

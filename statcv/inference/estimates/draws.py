@@ -467,24 +467,9 @@ class _Form:
         """
         total = np.zeros(len(weights))
         for part, share in zip(self.parts, self.shares, strict=True):
-            own = part.gather(self._ranked(predicted))
+            own = part.gather(predicted)
             total += share * self._weighted(part, own, weights[:, part.row])
         return total
-
-    def _ranked(self, predicted: Floats) -> Floats:
-        """Return what is ranked of the predictions, (m, k) or (1, k).
-
-        The training mean of a split moves with the weights as its predictions do.
-        """
-        scores = self.scores
-        if not self.metric.rank or len(self.parts) > 1:
-            return predicted
-        beyond = scores.beyond_training(predicted, self._every.where)
-        if beyond is predicted:
-            return predicted
-        place = np.unique(scores.split, return_inverse=True)[1]
-        moved = mean_along(predicted - scores.predicted, place)
-        return beyond - moved[:, place]
 
     def of_model(self, model: Floats) -> Floats:
         """Return the metric of the model, with all held-out records counted alike."""

@@ -299,7 +299,7 @@ def pooled_values(scores: Scores, metric: Metric) -> Floats:
     """Return the metric over all held-out predictions of each repeat.
 
     Overlapping splits are pooled together for metrics that need it: the predictions of
-    a record are averaged, as :meth:`Scores.beyond_training` returns them for ranks.
+    a record are averaged.
     """
     # overlapping splits are pooled, since one split may hold a single class
     if scores.apart and metric.pools_splits:
