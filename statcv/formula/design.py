@@ -175,7 +175,9 @@ class Design(Printed):
         """
         new = self.new_columns(data)
         made = self.terms.matrix(new)
-        return np.where(np.isinf(made), np.nan, made), new.index  # as of log(0)
+        infinite = np.isinf(made)  # as of log(0)
+        infinite[:, [*self.offsets]] = False  # an exposure of 0 has a mean of 0
+        return np.where(infinite, np.nan, made), new.index
 
     def extended(self, data: object, complete: Bools) -> Design:
         """Return a design with the complete ones of new rows after its own.

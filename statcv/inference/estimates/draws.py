@@ -22,7 +22,7 @@ from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
 from statcv.inference.estimates.values import values_by_split
 from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
-from statcv.metrics.influence import DerivativeOfTable
+from statcv.metrics.influence.table import DerivativeOfTable
 from statcv.metrics.influence.weighted import WeightedTable, won
 from statcv.models.selection import chooses_terms
 from statcv.numeric.arrays import Floats, Numbers

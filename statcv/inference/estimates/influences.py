@@ -207,8 +207,6 @@ class Pool:
                 repeat, row, values = self._standardised
                 own = np.isin(repeat, scores.repeat[scores.split[where]])
                 row, values = row[own], values[own]
-            elif metric.rank:
-                values = scores.beyond_training(values, where)
             # the mean where several fits predict a record
             row, values = mean_by(row, values)
             read, more = values, means_beside(scores, metric, where)

@@ -15,7 +15,7 @@ import pandas as pd
 from statcv import models
 from statcv.arguments import is_whole
 from statcv.errors import ArgumentError, EquationError
-from statcv.formula import Design
+from statcv.formula import Design, is_offset
 from statcv.models.likelihood import CumulativeLogit, Generalized
 from statcv.models.selection import Selection
 from statcv.numeric.arrays import Floats
@@ -142,9 +142,11 @@ class Equation:
         made = np.zeros((len(frame), len(self.parts)))
         for k, parts in enumerate(self.parts):
             for part in parts:
-                made[:, k] += part.values(frame, known)
+                own = part.values(frame, known)
+                if not is_offset(part.name):  # an exposure of 0 has a mean of 0
+                    own[np.isinf(own)] = np.nan  # as of log(0)
+                made[:, k] += own
         made[frame[self.names].isna().any(axis=1).to_numpy()] = np.nan
-        made[np.isinf(made)] = np.nan  # as of log(0)
         return made
 
     def results(self, names: Sequence[str]) -> list[Expression]:

@@ -312,7 +312,8 @@ class ValidationCall(Call):
         known = model._outcome
         if known.kind != "survival":
             _check_coding(known.levels, frame[outcome])
-        if known.kind == "continuous" and frame[outcome].nunique() == 2 < len(frame):
+        numbers = known.kind == "continuous" and not known.distribution
+        if numbers and frame[outcome].nunique() == 2 < len(frame):
             raise errors.DataError(
                 f"the outcome {outcome!r} has two values in the new data, and is "
                 "continuous in the model."
