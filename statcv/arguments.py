@@ -12,10 +12,9 @@ from types import ModuleType
 from typing import Any, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, StatcvError, suggestion
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import Floats, Ints, Numbers
 
 
 def is_whole(value: object) -> TypeGuard[int]:
@@ -327,7 +326,7 @@ def resolve_seed(seed: object) -> int:
     return int(seed)
 
 
-def fit_seeds(seed: int, fits: Numbers) -> NDArray[np.int64]:
+def fit_seeds(seed: int, fits: Numbers) -> Ints:
     """Return the seeds of the models of some fits.
 
     Parameters

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv import errors
 from statcv.engine.predictions import ALL, OPTIONAL, Part
 from statcv.engine.setup import Setup
 from statcv.files import DRAFT, write_whole
 from statcv.models.linear_fits import ARRAYS, LinearFits
+from statcv.numeric.arrays import Array
 from statcv.words import plural
 
 OF_LINEAR = (*ARRAYS, "rows")  # what is kept of linear fits
@@ -86,7 +86,7 @@ def from_bytes(content: bytes, call: str) -> Part | None:
         return None
 
 
-def _linear(arrays: Mapping[str, NDArray[Any]]) -> LinearFits | None:
+def _linear(arrays: Mapping[str, Array]) -> LinearFits | None:
     kept: dict[str, Any] = {name: arrays.get(f"linear_{name}") for name in OF_LINEAR}
     if kept["coefficients"] is None or kept["penalty"] is None:
         return None

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.engine.setup import Setup
 from statcv.folds import FoldPlan
@@ -17,7 +16,7 @@ from statcv.metrics.classification.classwise import predicted_as
 from statcv.models.batched import Computed, joined_coefficients
 from statcv.models.linear_fits import LinearFits, joined_fits
 from statcv.models.tuning import chosen_table
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, Bools, Floats, Numbers
 from statcv.tables import Printed, Said, heading_of
 
 Curves = Mapping[str, Floats]
@@ -249,7 +248,7 @@ def joined_where_known(parts: Sequence[Part], name: str) -> Any:
     return None if any(one is None for one in every) else np.concatenate(every)
 
 
-def _joined(arrays: list[NDArray[Any]]) -> NDArray[Any]:
+def _joined(arrays: list[Array]) -> Array:
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 

@@ -28,7 +28,7 @@ from statcv.models.batched import Folds, fit_all_folds, permuted_folds
 from statcv.models.imputation import Imputed
 from statcv.models.thresholds import NAME, threshold_in
 from statcv.models.tuning import chosen_table
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import Array, Floats, Numbers
 
 # ---- permuted outcomes ----
 
@@ -54,7 +54,7 @@ class OutcomePermutations:
     def __len__(self) -> int:
         return len(self.places)
 
-    def outcomes(self, y: NDArray[Any]) -> NDArray[Any]:
+    def outcomes(self, y: Array) -> Array:
         """Return the outcomes by record, shape (times, n)."""
         permuted = np.empty(self.places.shape, dtype=y.dtype)
         np.put_along_axis(permuted, self.places, y[None, :], axis=1)

@@ -7,7 +7,6 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.arguments import FIT, FULL_FIT, fit_seeds
 from statcv.errors import FitError, ModelError, StatcvError
@@ -16,7 +15,7 @@ from statcv.formula import Design, Factors, Learnt, TrainingSets
 from statcv.models import Fit, Model, TrainingSet, with_given_weights
 from statcv.models.batched import Folds
 from statcv.models.imputation import Imputed
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import Floats, Ints, Numbers
 from statcv.tables import Printed
 
 
@@ -87,7 +86,7 @@ class Setup(Printed):
         return with_matrices(folds, self.design)
 
 
-def seeds_of(seed: int, numbers: Numbers | None, fits: Numbers) -> NDArray[np.int64]:
+def seeds_of(seed: int, numbers: Numbers | None, fits: Numbers) -> Ints:
     """Return the seeds of some fits, by their numbers if these are given."""
     return fit_seeds(seed, fits if numbers is None else numbers[fits])
 

@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.engine.fit_messages import naming, where
 from statcv.engine.predictions import Part
@@ -24,7 +23,7 @@ from statcv.models import Fit, FollowingModel, TrainingSet, decisions_of
 from statcv.models.batched import FittedFolds, fit_all_folds
 from statcv.models.imputation import Completed, Imputed
 from statcv.models.tuning import plain
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import Array, Floats
 
 
 def fit_together(setup: Setup, fits: range) -> Part | None:
@@ -60,7 +59,7 @@ def _partners(fitted: FittedFolds, plan: FoldPlan, fits: range) -> Floats:
     return fitted.predict_many(left_out, dropped.owners[apart])
 
 
-def _by_fit(chosen: dict[str, NDArray[Any]], fits: int) -> list[dict[str, Any]]:
+def _by_fit(chosen: dict[str, Array], fits: int) -> list[dict[str, Any]]:
     values = {name: array.tolist() for name, array in chosen.items()}
     each = ({name: own[fit] for name, own in values.items()} for fit in range(fits))
     return [plain(one) for one in each]

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.arguments import is_whole
 from statcv.errors import ArgumentTypeError, ColumnError, DataError, SchemeError
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.strata.clusters import Strata, read_strata
-from statcv.numeric.arrays import Numbers
+from statcv.numeric.arrays import Array, Ints, Numbers
 from statcv.tables import Table
 from statcv.words import plural
 
@@ -75,9 +74,7 @@ def to_frame(plan: FoldPlan, training: bool = False) -> pd.DataFrame:
     return Table(table, f"Fold plan, {plan.scheme}: {plan.sentence}", columns)
 
 
-def _part(
-    plan: FoldPlan, fits: NDArray[Any], positions: NDArray[Any], role: str
-) -> pd.DataFrame:
+def _part(plan: FoldPlan, fits: Array, positions: Array, role: str) -> pd.DataFrame:
     splits = plan.fits.split_of[fits]
     labels = np.concatenate([np.asarray(names) for names in plan.labels])
     return pd.DataFrame(
@@ -224,9 +221,7 @@ def _size(n: Any, told: int | None, known: int) -> int:
     return int(n)
 
 
-def _draws(
-    table: pd.DataFrame, split: Numbers, splits: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _draws(table: pd.DataFrame, split: Numbers, splits: int) -> tuple[Ints, Ints]:
     """Return the draw of each row, and how many each split has."""
     fits = np.ones(splits, np.int64)
     if "draw" not in table:
@@ -264,7 +259,7 @@ def _check_lists(plan: FoldPlan, may_lack_training: bool) -> None:
         raise DataError(f"{_named(plan, int(empty[0]))} leaves no record to train on.")
 
 
-def _refuse_twice(plan: FoldPlan, cells: NDArray[np.int64], what: str) -> None:
+def _refuse_twice(plan: FoldPlan, cells: Ints, what: str) -> None:
     again = np.flatnonzero(cells[1:] == cells[:-1])
     if len(again):
         fit, record = divmod(int(cells[again[0]]), plan.n)
@@ -319,7 +314,7 @@ def _without(table: pd.DataFrame, empty: pd.DataFrame) -> pd.DataFrame:
     return table.astype(dict.fromkeys(whole, np.int64))
 
 
-def _positions(table: pd.DataFrame) -> tuple[NDArray[np.int64], pd.Index[Any] | None]:
+def _positions(table: pd.DataFrame) -> tuple[Ints, pd.Index[Any] | None]:
     """Return the position of each row's record, and the records' labels."""
     if "position" not in table:
         position, rows = pd.factorize(table["row"])

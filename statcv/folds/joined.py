@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, SchemeError
 from statcv.folds.frame import label_names
@@ -17,7 +16,7 @@ from statcv.folds.ragged import Ragged
 from statcv.folds.response import Response
 from statcv.folds.schemes.table import SCHEMES
 from statcv.folds.strata.clusters import Strata, joined_strata
-from statcv.numeric.arrays import Numbers
+from statcv.numeric.arrays import Ints, Numbers
 from statcv.words import plural
 
 ALONE = ("units", "groups", "pairs")  # splits that sites do not share
@@ -182,7 +181,7 @@ def _all_labels(plan: FoldPlan, repeat: int) -> list[Any]:
     return list(known[repeat] if known else plan.labels[repeat])
 
 
-def _fits(plans: Mapping[str, FoldPlan], orders: list[Numbers]) -> NDArray[np.int64]:
+def _fits(plans: Mapping[str, FoldPlan], orders: list[Numbers]) -> Ints:
     """Return the number of fits of each split, in which sites must agree."""
     fits = np.zeros(len(orders[0]), dtype=np.int64)
     for (site, plan), order in zip(plans.items(), orders, strict=True):

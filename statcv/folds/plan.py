@@ -20,12 +20,9 @@ from statcv.folds.response import Response
 from statcv.folds.schemes.holdout import count_unlike
 from statcv.folds.schemes.table import SCHEMES, Scheme
 from statcv.folds.strata.clusters import Strata
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, Bools, Floats, Ints, Numbers
 from statcv.tables import Printed, Values, wrapped
 from statcv.words import plural
-
-Ints = NDArray[np.int64]
-
 
 LISTS = ("tests", "dropped", "kept_out", "copied")
 NO_LISTS = Ragged.empty(0)
@@ -245,7 +242,7 @@ class FoldPlan(Printed):
         out = held + self.dropped.sizes + self.kept_out.sizes
         return self.n - out + self.copied.sizes
 
-    def counts(self, codes: NDArray[Any], classes: int) -> tuple[Ints, Ints]:
+    def counts(self, codes: Array, classes: int) -> tuple[Ints, Ints]:
         """Return class counts of training sets and of held-out sets.
 
         Shapes (n_fits, classes) and (n_splits, classes).
@@ -269,7 +266,7 @@ class FoldPlan(Printed):
             training += sign * lists.counts(values, classes)
         return training, held
 
-    def training_means(self, values: NDArray[Any]) -> Floats:
+    def training_means(self, values: Array) -> Floats:
         """Return the (weighted) mean of values over each training set, (n_fits,).
 
         Examples
@@ -289,7 +286,7 @@ class FoldPlan(Printed):
         sums, n = self.fits.training_sums(values), self.n_train
         return np.asarray(np.divide(sums, n, out=means, where=n > 0))
 
-    def _numbers(self, values: Any, name: str) -> NDArray[Any]:
+    def _numbers(self, values: Any, name: str) -> Array:
         array = np.asarray(values)
         if array.shape[:1] != (self.n,) or array.dtype.kind not in "biuf":
             raise ArgumentError(
@@ -300,7 +297,7 @@ class FoldPlan(Printed):
     # ---- new records ----
 
     @property
-    def thresholds(self) -> NDArray[Any] | None:
+    def thresholds(self) -> Array | None:
         """The rising thresholds of the stratifier; None if it is not cut."""
         return None if self.strata is None else self.strata.thresholds
 
@@ -568,7 +565,7 @@ class PlannedFits(Printed):
         """The split of each fit."""
         return np.repeat(np.arange(self.plan.n_splits), np.diff(self.plan.first_fit))
 
-    def mean_by_split(self, of_fits: NDArray[Any]) -> Floats:
+    def mean_by_split(self, of_fits: Array) -> Floats:
         """Average values of each fit over the fits of each split."""
         first = self.plan.first_fit
         sums = np.add.reduceat(np.asarray(of_fits, dtype=np.float64), first[:-1])
@@ -626,14 +623,14 @@ class PlannedFits(Printed):
 
     # ---- counts and sums over training sets ----
 
-    def training_sums(self, values: NDArray[Any]) -> Floats:
+    def training_sums(self, values: Array) -> Floats:
         """Return the sum of values over each training set, unweighted, (n_fits,)."""
         sums = values.sum() - self.plan.tests.sums(values)[self.split_of]
         for lists, sign in self._other_lists:
             sums += sign * lists.sums(values)
         return np.asarray(sums)
 
-    def weighted_means(self, values: NDArray[Any], fits: Iterable[int]) -> Floats:
+    def weighted_means(self, values: Array, fits: Iterable[int]) -> Floats:
         """Return the weighted mean of values over some training sets, one by one."""
         trained = ((fit, self.plan.train(fit)) for fit in fits)
         return np.array(

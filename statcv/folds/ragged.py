@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, Bools, Floats, Ints, Numbers
 from statcv.tables import Printed
 
 
@@ -32,32 +31,30 @@ class Ragged(Printed):
     """
 
     values: NDArray[np.int32]
-    starts: NDArray[np.int64]
+    starts: Ints
 
     @classmethod
-    def of(cls, lists: Iterable[Sequence[int] | NDArray[Any]]) -> Ragged:
+    def of(cls, lists: Iterable[Sequence[int] | Array]) -> Ragged:
         """Join lists."""
         arrays = [np.asarray(one, dtype=np.int32) for one in lists]
         sizes = np.fromiter(map(len, arrays), np.int64, len(arrays))
         return cls.split(np.concatenate([np.empty(0, np.int32), *arrays]), sizes)
 
     @classmethod
-    def split(cls, values: NDArray[Any], sizes: NDArray[Any]) -> Ragged:
+    def split(cls, values: Array, sizes: Array) -> Ragged:
         """Cut joined values into lists of the given sizes."""
         starts = np.zeros(len(sizes) + 1, dtype=np.int64)
         np.cumsum(sizes, out=starts[1:])
         return cls(values.astype(np.int32, copy=False), starts)
 
     @classmethod
-    def of_owners(
-        cls, owners: NDArray[Any], values: NDArray[Any], lists: int
-    ) -> Ragged:
+    def of_owners(cls, owners: Array, values: Array, lists: int) -> Ragged:
         """List the values of each owner, rising."""
         order = np.lexsort((values, owners))
         return cls.split(values[order], np.bincount(owners, minlength=lists))
 
     @classmethod
-    def grouped(cls, group: NDArray[Any], groups: int) -> Ragged:
+    def grouped(cls, group: Array, groups: int) -> Ragged:
         """List the positions of each group, rising; -1 belongs to none."""
         order = np.argsort(group, kind="stable")
         known = group[group >= 0]
@@ -72,7 +69,7 @@ class Ragged(Printed):
         return cls.split(values, np.concatenate([part.sizes for part in listed]))
 
     @classmethod
-    def alike(cls, values: NDArray[Any], lists: int) -> Ragged:
+    def alike(cls, values: Array, lists: int) -> Ragged:
         """Make that many lists of the same values."""
         return cls.split(np.tile(values, lists), np.full(lists, len(values)))
 
@@ -93,7 +90,7 @@ class Ragged(Printed):
         starts = self.starts[first : last + 1]
         return Ragged(self.values[starts[0] : starts[-1]], starts - starts[0])
 
-    def chosen(self, numbers: NDArray[Any]) -> Ragged:
+    def chosen(self, numbers: Array) -> Ragged:
         """Return the lists with those numbers, as often as each is given."""
         sizes = self.sizes[numbers]
         made = Ragged.split(np.empty(int(sizes.sum()), np.int32), sizes)
@@ -115,7 +112,7 @@ class Ragged(Printed):
         return Ragged.split(self.values[stays], sizes)
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Ints:
         """The length of each list."""
         return self.starts[1:] - self.starts[:-1]
 
@@ -128,19 +125,19 @@ class Ragged(Printed):
         """Sort each list."""
         return Ragged.of_owners(self.owners, self.values, len(self))
 
-    def counts(self, codes: NDArray[Any], classes: int) -> NDArray[np.int64]:
+    def counts(self, codes: Array, classes: int) -> Ints:
         """Count the classes in each list: shape (lists, classes)."""
         cells = self.owners * classes + codes[self.values]
         table = np.bincount(cells, minlength=len(self) * classes)
         return table.reshape(len(self), classes)
 
-    def sums(self, values: NDArray[Any]) -> Floats:
+    def sums(self, values: Array) -> Floats:
         """Sum the values over each list."""
         chosen = np.asarray(values[self.values], dtype=np.float64)
         return np.bincount(self.owners, chosen, len(self)).astype(np.float64)
 
 
-def without_equal(codes: NDArray[Any], asked: Ragged, absent: Ragged) -> Bools:
+def without_equal(codes: Array, asked: Ragged, absent: Ragged) -> Bools:
     """Return which records have no equal among those that their list trains on.
 
     Parameters

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.formula import Outcome, status_by
-from statcv.numeric.arrays import Bools, Numbers
+from statcv.numeric.arrays import Array, Bools, Numbers
 from statcv.tables import Printed
 
 Levels = Sequence[object]  # names of classes
@@ -37,7 +36,7 @@ class Response(Printed):
     array([1, 2])
     """
 
-    values: NDArray[Any]
+    values: Array
     kind: str
     levels: tuple[object, ...]
     name: str = "the outcome"
@@ -56,7 +55,7 @@ class Response(Printed):
 
     @classmethod
     def of_classes(
-        cls, codes: NDArray[Any], levels: Levels, name: str = "the outcome"
+        cls, codes: Array, levels: Levels, name: str = "the outcome"
     ) -> Response:
         """Make one of two classes or several."""
         kind = "binary" if len(levels) == 2 else "multiclass"

@@ -11,11 +11,10 @@ import math
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from statcv.arguments import is_whole, one_of
 from statcv.errors import ArgumentError, suggestion
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import ArrayLike, Floats, Numbers
 
 __all__ = [
     "balanced_error_bias",

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import FoldWarning, SchemeError, warn
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
-from statcv.numeric.arrays import Numbers
+from statcv.numeric.arrays import Array, Numbers
 from statcv.words import plural
 
 
@@ -61,7 +60,7 @@ def plan_from_column(folds: Any, name: str) -> FoldPlan:
     return assemble("given", said, [fold], labels=(tuple(labels.tolist()),))
 
 
-def plan_from_splitter(splitter: Any, y: NDArray[Any], seed: int) -> FoldPlan:
+def plan_from_splitter(splitter: Any, y: Array, seed: int) -> FoldPlan:
     """Make a plan from the splits of a scikit-learn splitter.
 
     A random splitter without ``random_state`` gets one from ``seed``. Splits that cover
@@ -185,7 +184,7 @@ def _partitions(tests: list[Numbers], n: int) -> list[Numbers] | None:
 def assemble(
     scheme: str,
     sentence: str,
-    held_out: Sequence[NDArray[Any]],
+    held_out: Sequence[Array],
     kept_out: Sequence[Numbers] = (),
     *,
     labels: tuple[Sequence[Any], ...] | None = None,

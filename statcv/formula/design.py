@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv import errors
 from statcv.arguments import one_of
@@ -27,7 +26,7 @@ from statcv.formula.text_numbers import (
     warn_of_codes,
     warn_of_missing_levels,
 )
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, Bools, Floats, Numbers
 from statcv.tables import Printed
 from statcv.words import joined, listed
 
@@ -90,7 +89,7 @@ class Design(Printed):
         return counted({name: int(one.sum()) for name, one in self.absent.items()})
 
     @property
-    def y(self) -> NDArray[Any]:
+    def y(self) -> Array:
         """The coded outcome, shape (n,)."""
         return self.outcome.y
 

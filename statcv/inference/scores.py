@@ -10,14 +10,13 @@ from itertools import pairwise
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.engine import Held, threads_after_fits
 from statcv.folds import FoldPlan
 from statcv.folds.audit import training_means
 from statcv.metrics import METRICS, Metric, ranked_higher
 from statcv.metrics.survival.horizon import compares_in_all
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, Bools, Floats, Numbers
 from statcv.sensitivity import Sensitivity
 from statcv.tables import Printed
 
@@ -135,7 +134,7 @@ class LeftOut(Printed):
         of_held = np.repeat([True, False], [len(held[0]), len(dropped[0])])[order]
         return cls(fit[order], row, predicted, of_held, repeat)
 
-    def chosen(self, where: NDArray[Any] | slice) -> LeftOut:
+    def chosen(self, where: Array | slice) -> LeftOut:
         """Return some of the predictions, by their positions or a mask."""
         names = ("fit", "row", "predicted", "held")
         return replace(self, **{name: getattr(self, name)[where] for name in names})
@@ -157,7 +156,7 @@ class LeftOut(Printed):
         """The number of pairs, including pairs of the same class."""
         return int(self._later.sum())
 
-    def pairs(self, y: NDArray[Any]) -> tuple[Numbers, Numbers]:
+    def pairs(self, y: Array) -> tuple[Numbers, Numbers]:
         """Return the positions of the pairs of different classes in the same fit.
 
         The first record of a pair was held out; the second was held out or dropped.
@@ -256,7 +255,7 @@ class Scores(Printed):
     ((32,), 4, (32,))
     """
 
-    y: NDArray[Any]
+    y: Array
     split: Numbers
     row: Numbers
     predicted: Floats
@@ -280,7 +279,7 @@ class Scores(Printed):
         cls,
         plan: FoldPlan,
         held: Held,
-        y: NDArray[Any],
+        y: Array,
         sensitivity: Sensitivity | None = None,
     ) -> Scores:
         """Arrange the predictions of the fits of a plan.
@@ -338,7 +337,7 @@ class Scores(Printed):
         other.__dict__.update(known)
         return other
 
-    def chosen(self, where: NDArray[Any] | slice) -> Scores:
+    def chosen(self, where: Array | slice) -> Scores:
         """Return some of the predictions, by their positions or a mask."""
         names = ("split", "row", "predicted", "threshold", "of_training")
         known = {name: getattr(self, name) for name in names}
@@ -355,7 +354,7 @@ class Scores(Printed):
         """The position at which each split begins, and one past the last."""
         return np.searchsorted(self.split, np.arange(self.n_splits + 1))
 
-    def sums_by_split(self, values: NDArray[Any]) -> Floats:
+    def sums_by_split(self, values: Array) -> Floats:
         """Return the sum of the values of the predictions of each split."""
         sums, filled = np.zeros(self.n_splits), self.starts[1:] > self.starts[:-1]
         if filled.any():
@@ -369,7 +368,7 @@ class Scores(Printed):
         return int(np.count_nonzero(np.bincount(self.row)))
 
     @cached_property
-    def outcome(self) -> NDArray[Any]:
+    def outcome(self) -> Array:
         """The coded outcome of each prediction."""
         return self.y[self.row]
 

@@ -12,4 +12,6 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]  # which do not overflow
+Codes = NDArray[np.integer]  # of any width
 Outcomes = NDArray[np.generic]  # numbers, codes of classes or signed times

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from statcv.arguments import check_level
 from statcv.errors import ArgumentError
@@ -14,7 +13,7 @@ from statcv.inference import Readable
 from statcv.inference.paired.records import check_same_records
 from statcv.metrics import net_benefit
 from statcv.metrics.classification.decision import cuts_of
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import Array, ArrayLike, Floats
 from statcv.plots import base
 from statcv.plots.drawn import Drawn, DrawnRecords, OfGroup, named_results, risks_of
 
@@ -138,7 +137,7 @@ def _curve(
 
 
 def _mark_threshold(
-    ax: Axes, result: Readable, records: DrawnRecords, where: NDArray[Any], colour: str
+    ax: Axes, result: Readable, records: DrawnRecords, where: Array, colour: str
 ) -> None:
     """Mark the threshold of a result, if all records have the same."""
     cuts = result.scores.given_threshold

@@ -9,7 +9,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv import errors, inference
 from statcv.inference import Estimate, Readable, Scores
@@ -17,7 +16,7 @@ from statcv.inference.estimates.groups import groups_of
 from statcv.inference.paired.contrasts import Contrasts
 from statcv.inference.paired.records import is_result, name_results
 from statcv.metrics.survival.curves import RisksBy
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, Bools, Floats, Numbers
 from statcv.plots.base import EXTERNAL, horizon_of, with_ends
 from statcv.words import joined, plural
 
@@ -228,7 +227,7 @@ class DrawnRecords:
         The risks of an event by a horizon, if the outcome is a time to an event.
     """
 
-    y: NDArray[Any]
+    y: Array
     predicted: Floats
     clusters: Numbers | None
     how: str

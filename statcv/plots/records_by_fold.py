@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.arguments import described, is_list
 from statcv.errors import DataError
 from statcv.folds import FoldPlan, Ragged, Response
 from statcv.folds.audit import trained_on_equal
 from statcv.inference import Readable
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import Array, Floats, Numbers
 from statcv.plots import splits
 from statcv.plots.base import COLOURS, GREY, draw_legend, ink, new_axes
 from statcv.plots.fit import fitting
@@ -135,7 +134,7 @@ def fold_image(shown: Shown, rows: Numbers, colours: Floats, dropped: Floats) ->
     return np.clip(image, 0, 1)
 
 
-def strata_bands(codes: NDArray[Any], lines: int) -> Floats:
+def strata_bands(codes: Array, lines: int) -> Floats:
     """Return greys, (lines, 1, 3), that alternate from cluster to cluster."""
     turn = np.concatenate([[0], np.cumsum(np.diff(codes) != 0)]) % 2
     grey = np.array(STRATA)[turn]

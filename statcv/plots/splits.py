@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.arguments import check_types, described, is_whole, one_of
 from statcv.errors import ArgumentError, ArgumentTypeError, SchemeError
 from statcv.folds import FoldPlan, Response
 from statcv.folds.audit import training_means
 from statcv.inference import Readable
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import Floats, Ints, Numbers, Outcomes
 from statcv.plots import base
 from statcv.plots.fit import say
 from statcv.words import plural
@@ -86,7 +85,7 @@ class Shown:
         return np.concatenate([np.arange(first[s], first[s + 1]) for s in self.splits])
 
     @property
-    def fits_each(self) -> NDArray[np.int64]:
+    def fits_each(self) -> Ints:
         """Number of fits of each split."""
         return np.diff(self.plan.first_fit)[self.splits]
 
@@ -262,7 +261,7 @@ def plot_composition(
     return ax
 
 
-def mean_of(shown: Shown, values: NDArray[np.generic], what: str) -> Floats:
+def mean_of(shown: Shown, values: Outcomes, what: str) -> Floats:
     """Return the mean of values over the held-out or training records of each split."""
     plan = shown.plan
     if what == "training":

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import NotTunedError
 from statcv.inference import Readable
 from statcv.models import Fit
 from statcv.models.selection import Term, chooses_terms, selection_in, terms_of
-from statcv.numeric.arrays import Bools
+from statcv.numeric.arrays import Array, Bools
 from statcv.results.wording.phrases import phrase
 from statcv.tables import Table
 from statcv.words import plural
@@ -159,8 +158,8 @@ def selected(result: Readable, final: Fit) -> SelectionTable:
 
 
 def _every_column(
-    coefficients: NDArray[Any], names: Sequence[str], columns: Sequence[str]
-) -> NDArray[Any]:
+    coefficients: Array, names: Sequence[str], columns: Sequence[str]
+) -> Array:
     """Return coefficients by column, with 0 for columns such as strata that have none.
 
     Those of several classes stand class by class, as they are.
@@ -171,13 +170,13 @@ def _every_column(
     return np.where(np.array(place) < 0, 0.0, coefficients[:, place])
 
 
-def _in_terms(terms: Sequence[Term], coefficients: NDArray[Any], p: int) -> Bools:
+def _in_terms(terms: Sequence[Term], coefficients: Array, p: int) -> Bools:
     """Return which terms have a coefficient that is not 0, shape (fits, terms)."""
     used = (coefficients.reshape(len(coefficients), -1, p) != 0).any(axis=1)
     return np.column_stack([used[:, list(one.columns)].any(axis=1) for one in terms])
 
 
-def _signs(terms: Sequence[Term], coefficients: NDArray[Any], p: int) -> list[str]:
+def _signs(terms: Sequence[Term], coefficients: Array, p: int) -> list[str]:
     """Return the sign of terms of one coefficient in the fits that chose them."""
     made = []
     for term in terms:

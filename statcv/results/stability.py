@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 
 from statcv import arguments, errors
 from statcv.engine import Setup, progress_bar, run_everywhere
@@ -25,7 +24,7 @@ from statcv.metrics.classification.classwise import predicted_as
 from statcv.metrics.survival.curves import RisksBy
 from statcv.models import predictable
 from statcv.models.imputation import Imputed
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import Array, ArrayLike, Floats
 from statcv.plots.base import horizon_of
 from statcv.results.refits import Running, warn_of_fits
 from statcv.results.wording.phrases import note, phrase
@@ -252,7 +251,7 @@ class Stability:
         models = {f"model {k}": one for k, one in enumerate(each[1:], 1)}
         return Table(pd.DataFrame(columns | models), caption, list(columns))
 
-    def _curve(self, kind: str, p: Floats, at: NDArray[Any]) -> Floats:
+    def _curve(self, kind: str, p: Floats, at: Array) -> Floats:
         """Return the height of the curve of one model."""
         y = self.result.design.y
         if self.at is not None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import LearningCurveError
 from statcv.folds import FoldPlan
@@ -15,7 +14,7 @@ from statcv.inference import Scores, join_values, make_estimate, make_estimates
 from statcv.inference.estimates.groups import groups_of
 from statcv.inference.estimates.values import know_values
 from statcv.metrics import Metric, is_listed
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import Array, Floats, Numbers
 from statcv.numeric.survival import events_of, times_of
 from statcv.results.by_group import group_table
 from statcv.results.estimating import is_bootstrap
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 # ---- records and fits ----
 
 
-def _names(plan: FoldPlan, splits: Numbers) -> dict[str, NDArray[Any]]:
+def _names(plan: FoldPlan, splits: Numbers) -> dict[str, Array]:
     """Return the repeat, from 1, and the fold's name of some splits."""
     labels = np.concatenate([np.asarray(names) for names in plan.labels])
     return {"repeat": plan.fits.repeat_of[splits] + 1, "fold": labels[splits]}

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.arguments import check_level
 from statcv.errors import CoefficientError
@@ -21,7 +20,7 @@ from statcv.models.likelihood import (
     LogLinear,
     OfRecords,
 )
-from statcv.numeric.arrays import Bools, Floats
+from statcv.numeric.arrays import Array, Bools, Floats
 from statcv.results.comparison.likelihood_ratio import why_no_likelihood
 from statcv.results.wording.phrases import caution
 from statcv.sensitivity import score_residuals
@@ -191,7 +190,7 @@ def _root_of_inverse(information: Floats) -> tuple[Floats, Bools]:
 
 
 def _information(
-    result: CVResult, X: Floats, y: NDArray[Any], fitted: Floats, values: Floats
+    result: CVResult, X: Floats, y: Array, fitted: Floats, values: Floats
 ) -> tuple[Floats, Floats, float]:
     """Return the information, the scores of records, and squared Pearson residuals.
 

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logit, ndtri
 
 from statcv.errors import MessageError
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, Bools, Floats, Numbers
 from statcv.sites.messages import counts
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, Array]
 
 # number of rounds of spreading; more would make masses spiky
 N_SPREADING_ROUNDS: Final = 2
@@ -278,7 +277,7 @@ def packed(cells: Sequence[Cells]) -> Arrays:
     }
 
 
-def unpacked(arrays: Mapping[str, NDArray[Any]], number: int, bins: int) -> list[Cells]:
+def unpacked(arrays: Mapping[str, Array], number: int, bins: int) -> list[Cells]:
     """Read counts in intervals.
 
     Raises

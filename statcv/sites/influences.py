@@ -16,13 +16,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import Array, Floats
 from statcv.sites.plan import SitesPlan
 from statcv.sites.site_records import SiteRecords
 from statcv.sites.site_sums import loss_names, losses_of, symmetric_matrix
@@ -250,7 +250,7 @@ def slope_sums(records: SiteRecords, published: Published) -> NDArray[np.float32
 
 def variation_sums(
     records: SiteRecords, published: Published, targets: Floats
-) -> dict[str, NDArray[Any]]:
+) -> dict[str, Array]:
     """Return sums of influences and of their squares.
 
     Parameters

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.errors import MessageError
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import Array, Floats
 from statcv.tables import Printed
 from statcv.words import stored_texts
 
@@ -54,7 +53,7 @@ class Message(Printed):
 
     kind: str
     header: Mapping[str, Any] = field(default_factory=dict)
-    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    arrays: Mapping[str, Array] = field(default_factory=dict)
 
     def __bytes__(self) -> bytes:
         stored = {name: _stored(array) for name, array in self.arrays.items()}
@@ -154,14 +153,14 @@ def canonical(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, **how).encode()
 
 
-def counts(values: Any) -> NDArray[Any]:
+def counts(values: Any) -> Array:
     """Return integers from 0 in the shortest type that holds them."""
     array = np.asarray(values)
     shortest = np.min_scalar_type(int(array.max(initial=0)))
     return array.astype(shortest.newbyteorder("<"))
 
 
-def _stored(array: NDArray[Any]) -> NDArray[Any]:
+def _stored(array: Array) -> Array:
     kept = np.ascontiguousarray(array)
     if kept.dtype.str not in TYPES:
         kept = counts(kept) if kept.dtype.kind in "iub" else kept.astype("<f8")

@@ -25,12 +25,11 @@ from statcv.errors import ArgumentError, ArgumentTypeError, MessageError, SiteEr
 from statcv.folds import ByHash, by_hash
 from statcv.folds.strata import check_key, keyed_digest
 from statcv.formula import as_frame
+from statcv.numeric.arrays import Ints
 from statcv.sites.messages import Message, counts
 from statcv.sites.plan import CELL
 from statcv.sites.site_records import check_whole_columns
 from statcv.tables import Table
-
-Counts = NDArray[np.int64]
 
 SHARED: Final = "shared"
 BITS: Final = 56  # length of a digest, in bits
@@ -221,7 +220,7 @@ def table_key(key: Any, number: int) -> bytes:
     return hmac.new(check_key(key), label, hashlib.sha256).digest()
 
 
-def bucket_counts(digests: Sequence[NDArray[np.uint64]], cell: int) -> Counts:
+def bucket_counts(digests: Sequence[NDArray[np.uint64]], cell: int) -> Ints:
     """Count digests in the largest number of buckets none of which is small.
 
     Parameters
@@ -251,7 +250,7 @@ def bucket_counts(digests: Sequence[NDArray[np.uint64]], cell: int) -> Counts:
     return found
 
 
-def halved(found: Counts) -> Counts:
+def halved(found: Ints) -> Ints:
     """Return counts in half as many buckets."""
     return np.asarray(found.reshape(len(found), -1, 2).sum(axis=2))
 
@@ -327,7 +326,7 @@ def shared_of(replies: Sequence[bytes], level: float = 0.95) -> SharedPatients:
     Further columns: se.
     """
     check_level(level)
-    found: dict[str, Counts] = {}
+    found: dict[str, Ints] = {}
     for one in map(Message.of, replies):
         site, array = one.site, one.arrays.get("buckets")
         if one.kind != SHARED or array is None or array.ndim != 2 or site in found:
@@ -354,7 +353,7 @@ def shared_of(replies: Sequence[bytes], level: float = 0.95) -> SharedPatients:
     return SharedPatients(table, Table(each, "Patients of each site"), level)
 
 
-def estimate_shared(one: Counts, other: Counts, level: float) -> dict[str, float]:
+def estimate_shared(one: Ints, other: Ints, level: float) -> dict[str, float]:
     """Return the estimate from the counts of two sites, with its interval.
 
     Parameters

@@ -17,7 +17,7 @@ from scipy.special import expit, logit
 
 from statcv.errors import ModelError
 from statcv.metrics import midrank
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import Array, Floats
 from statcv.sites.cells import Arrays, Cells, packed
 from statcv.sites.plan import SitesPlan
 from statcv.sites.site_records import SiteRecords
@@ -86,7 +86,7 @@ class SummedFits:
         """Return the linear predictor of each record from the fit that holds it out."""
         return np.asarray(np.einsum("ij,ij->i", records.X, self.beta[records.fold]))
 
-    def sums(self, records: SiteRecords) -> dict[str, NDArray[Any]]:
+    def sums(self, records: SiteRecords) -> dict[str, Array]:
         """Return the sums over the training records of one site.
 
         Gradients alone decide where the fits end. The information, which makes up most

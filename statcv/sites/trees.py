@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from statcv.arguments import check_types, check_whole
 from statcv.engine import installed
 from statcv.errors import ModelError, SiteError, suggestion
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import Array, Floats
 from statcv.sites.plan import MAX_COLUMN_BINS, TREES, SitesPlan, learner_of
 from statcv.tables import Constructed, Printed
 from statcv.words import plural
@@ -230,7 +230,7 @@ class Job(Printed):
         return self.records.site
 
     @property
-    def arrays(self) -> tuple[NDArray[Any], ...]:
+    def arrays(self) -> tuple[Array, ...]:
         """Numbers of agreed bins, the outcome, and which records train each fit."""
         records = self.records
         return bins_of(records.plan, records.X), records.y, records.training > 0

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from statcv.folds import Bags, FoldPlan, Stratifier
 from statcv.metrics import Metric
@@ -16,6 +15,7 @@ from statcv.models import Model
 from statcv.models.imputation import Imputer
 from statcv.models.selection import Selection
 from statcv.models.tuning import Tuning
+from statcv.numeric.arrays import ArrayLike
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame

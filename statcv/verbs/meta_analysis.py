@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from statcv.arguments import check_types, described, is_list, numbers
 from statcv.errors import ArgumentError, ComparisonError, suggestion
@@ -23,7 +22,7 @@ from statcv.inference.meta.effects import (
 )
 from statcv.inference.paired.records import held_out
 from statcv.inference.tests.htest import HTest, check_alternative
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import ArrayLike, Floats
 from statcv.results.comparison.comparison import Comparison
 from statcv.results.summary import Summarised, Summary
 from statcv.results.wording.phrases import noted

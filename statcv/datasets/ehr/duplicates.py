@@ -9,24 +9,22 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.datasets.ehr.population import COVARIATES, check_amount
 from statcv.errors import ArgumentError, ArgumentTypeError, reason
-from statcv.numeric.arrays import Bools, Floats
+from statcv.numeric.arrays import Bools, Floats, Ints
 from statcv.tables import Constructed
 
-IntArray = NDArray[np.int64]
 Duplicated = Callable[[pd.DataFrame], Any] | str
 
 
 def with_duplicates(
-    home: IntArray,
+    home: Ints,
     n_duplicates: int,
     n_sites: int,
     rng: np.random.Generator,
     weights: Floats | None = None,
-) -> tuple[IntArray, IntArray]:
+) -> tuple[Ints, Ints]:
     """Return person and hospital of every record, originals first.
 
     Drawing (person, hospital) at random and refusing pairs that exist, until
@@ -66,7 +64,7 @@ def with_duplicates(
 
 def held_alone(
     n: int, n_duplicates: int, rng: np.random.Generator, weights: Floats | None = None
-) -> tuple[IntArray, IntArray]:
+) -> tuple[Ints, Ints]:
     """Return person and holder of every record, with one holder per record.
 
     No holder can have a record already, so duplicates are drawn with replacement.

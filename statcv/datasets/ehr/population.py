@@ -15,11 +15,10 @@ from numbers import Real
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from statcv.arguments import check_whole, resolve_seed
 from statcv.errors import ArgumentError, ArgumentTypeError
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import ArrayLike, Floats
 from statcv.tables import Printed
 
 EIGENVALUES = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.2, 2.4, 2.6, 2.8)

@@ -9,12 +9,11 @@ from string import ascii_uppercase
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from statcv.arguments import check_whole, resolve_seed
 from statcv.datasets.ehr import duplicates, population
 from statcv.errors import ArgumentError, ArgumentTypeError
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import ArrayLike, Floats, Ints
 from statcv.tables import Constructed
 
 
@@ -249,11 +248,7 @@ class Pseudonyms(Constructed):
 
 
 def pseudonymised(
-    records: pd.DataFrame,
-    site: duplicates.IntArray,
-    pseudonyms: Pseudonyms,
-    sd: Floats,
-    seed: int,
+    records: pd.DataFrame, site: Ints, pseudonyms: Pseudonyms, sd: Floats, seed: int
 ) -> pd.DataFrame:
     """Return the records that the hospitals share, without hashes.
 
@@ -290,7 +285,7 @@ def pseudonymised(
 
 
 def with_hashes(
-    records: pd.DataFrame, site: duplicates.IntArray, key: bytes, salt: bool, seed: int
+    records: pd.DataFrame, site: Ints, key: bytes, salt: bool, seed: int
 ) -> pd.DataFrame:
     """Return the records with the hashes of identifier and birth date.
 

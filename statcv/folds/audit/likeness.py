@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.folds.audit.findings import Finding, span
 from statcv.folds.plan import FoldPlan
 from statcv.folds.response import Response
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import Array, Floats, Ints
 from statcv.words import listed, plural
 
 UNLIKE = 0.01  # a p-value below it is reported
-Counts = NDArray[np.int64]
 
 
 def held_out_times(plan: FoldPlan) -> Finding:
@@ -74,7 +71,7 @@ def is_partition(plan: FoldPlan) -> bool:
     return plan.fits.times_in_repeat[1] == 1
 
 
-def unlike_classes(table: NDArray[Any]) -> tuple[float, int, float]:
+def unlike_classes(table: Array) -> tuple[float, int, float]:
     """Return chi-square of folds by classes, its degrees of freedom, and p.
 
     The p-value is that of a gamma variable with the exact mean and variance of
@@ -117,7 +114,7 @@ def unlike_classes(table: NDArray[Any]) -> tuple[float, int, float]:
     return x2, freedom, float(gammaincc(mean**2 / variance, x2 * mean / variance))
 
 
-def between_folds(values: Floats, fold: NDArray[Any]) -> tuple[float, float, float]:
+def between_folds(values: Floats, fold: Array) -> tuple[float, float, float]:
     """Return the share of variance that lies between folds, F, and its p-value.
 
     Random folds have an expected share of (k - 1) / (n - 1).
@@ -151,7 +148,7 @@ def between_folds(values: Floats, fold: NDArray[Any]) -> tuple[float, float, flo
 
 
 def outcome_over_folds(
-    plan: FoldPlan, response: Response, held: Counts | None
+    plan: FoldPlan, response: Response, held: Ints | None
 ) -> list[Finding]:
     """Find whether folds differ in the outcome more than random ones would.
 

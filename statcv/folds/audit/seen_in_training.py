@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.folds.audit.findings import Finding
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged, without_equal
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Bools, Codes, Floats, Numbers
 from statcv.words import listed, plural
-
-Codes = NDArray[np.integer]
 
 
 def trained_on_equal(plan: FoldPlan, codes: Codes) -> Bools:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.folds.audit.findings import Finding, fixed, span
 from statcv.folds.plan import FoldPlan
@@ -19,10 +18,9 @@ from statcv.folds.rebalance.weighting import ClassWeights
 from statcv.folds.response import Response
 from statcv.metrics import auroc_by_weight
 from statcv.metrics.discrimination.curves import PrMethod, auprc_of_counts
-from statcv.numeric.arrays import Bools, Floats
+from statcv.numeric.arrays import Array, Bools, Floats, Ints
 from statcv.words import listed
 
-Counts = NDArray[np.int64]
 # a metric of scores, given how many positive and negative records have each
 OfScores = Callable[[Floats, Floats, Floats], float]
 EQUAL = 1e-9  # relative difference of class totals that are weighted to be equal
@@ -32,7 +30,7 @@ SAME = 1e-12  # sd of training means, relative to the outcome's, that is roundin
 VISITS = 10_000_000  # records of training sets that are weighted one by one
 
 
-def training_counts(plan: FoldPlan, response: Response, training: Counts) -> Finding:
+def training_counts(plan: FoldPlan, response: Response, training: Ints) -> Finding:
     """Find how far class totals of training sets differ, given their class counts."""
     totals = _totals(plan, response, training)
     least, most = totals.min(axis=0), totals.max(axis=0)
@@ -62,7 +60,7 @@ def training_counts(plan: FoldPlan, response: Response, training: Counts) -> Fin
     return Finding("training_counts", value, f"{said}.", unmet, table)
 
 
-def _totals(plan: FoldPlan, response: Response, training: Counts) -> Floats:
+def _totals(plan: FoldPlan, response: Response, training: Ints) -> Floats:
     """Return the (weighted) class totals of training sets, (n_fits, classes)."""
     codes, classes = response.codes, response.classes
     if not isinstance(plan.weighting, ClassWeights):
@@ -75,7 +73,7 @@ def _totals(plan: FoldPlan, response: Response, training: Counts) -> Floats:
     return totals
 
 
-def fit_means(plan: FoldPlan, values: NDArray[Any]) -> Floats:
+def fit_means(plan: FoldPlan, values: Array) -> Floats:
     """Return the mean of values over each training set; NaN if too many to weight.
 
     Weights that differ from record to record are summed fit by fit; in a large plan
@@ -160,18 +158,18 @@ def records_lost(plan: FoldPlan) -> list[Finding]:
     return [lost, Finding("copies", float(copied.mean()), said, table=table)]
 
 
-def _per_fit(sizes: NDArray[np.int64]) -> str:
+def _per_fit(sizes: Ints) -> str:
     about = f" (mean {sizes.mean():.3g})" if sizes.min() < sizes.max() else ""
     return span(sizes) + about
 
 
-def _three(plan: FoldPlan, sizes: NDArray[np.int64]) -> pd.DataFrame:
+def _three(plan: FoldPlan, sizes: Ints) -> pd.DataFrame:
     numbers = {"least": sizes.min(), "mean": sizes.mean(), "most": sizes.max()}
     return pd.DataFrame([{**numbers, "share": sizes.mean() / plan.n}])
 
 
 def classes_missing(
-    plan: FoldPlan, response: Response, training: Counts, held: Counts
+    plan: FoldPlan, response: Response, training: Ints, held: Ints
 ) -> list[Finding]:
     """Find folds that do not hold out a class, and fits that do not train on one.
 
@@ -259,14 +257,12 @@ def _standard(values: Floats) -> Floats:
     return np.asarray(z / (z.std() or 1.0))
 
 
-def training_means(plan: FoldPlan, y: NDArray[Any]) -> Floats:
+def training_means(plan: FoldPlan, y: Array) -> Floats:
     """Return the mean outcome of each split's training sets, shape (n_splits,)."""
     return plan.fits.mean_by_split(plan.training_means(y))
 
 
-def mean_model_auroc(
-    plan: FoldPlan, y: NDArray[Any], weights: NDArray[Any] | None = None
-) -> float:
+def mean_model_auroc(plan: FoldPlan, y: Array, weights: Array | None = None) -> float:
     """Return the pooled auROC of the training mean as the prediction.
 
     Any difference from 0.5 is distributional bias: 0 under leave-one-out, where
@@ -325,7 +321,7 @@ def _auroc(score: Floats, positive: Floats, negative: Floats) -> float:
     return float(auroc_by_weight(y, twice[None], counts[None])[0])
 
 
-def label_correlation(plan: FoldPlan, values: NDArray[Any]) -> float:
+def label_correlation(plan: FoldPlan, values: Array) -> float:
     """Return the correlation of held-out values with the training means of their fits.
 
     It is taken over the held-out records of a repeat, and averaged over repeats. It is
@@ -432,7 +428,7 @@ def _negative_mean(plan: FoldPlan, response: Response) -> list[Finding]:
 
 
 def outcome_findings(
-    plan: FoldPlan, response: Response, counts: tuple[Counts, Counts] | None
+    plan: FoldPlan, response: Response, counts: tuple[Ints, Ints] | None
 ) -> list[Finding]:
     """Say how training sets, and their means, depend on the outcome."""
     if counts is None:

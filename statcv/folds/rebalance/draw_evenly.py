@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-from statcv.numeric.arrays import Bools, Numbers
-
-Codes = NDArray[np.integer]
-Ints = NDArray[np.int64]
+from statcv.numeric.arrays import Bools, Codes, Ints, Numbers
 
 BLOCK = 100_000  # random numbers that are drawn at once
 IDLE = 20  # rounds without an exchange, after which the rest is drawn again

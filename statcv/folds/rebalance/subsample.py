@@ -15,17 +15,14 @@ from math import comb, prod
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from statcv.errors import SchemeError
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.draw_evenly import draw_evenly, keys_of
 from statcv.folds.schemes.allocation import kinds_of_rows
-from statcv.numeric.arrays import Numbers
+from statcv.numeric.arrays import Codes, Ints, Numbers
 from statcv.words import plural
 
-Codes = NDArray[np.integer]
-Table = NDArray[np.int64]
 Pairs = tuple[Numbers, Numbers]  # splits, and what each of them drops
 
 MOST = 1_000_000_000  # record numbers that lists may hold in all
@@ -61,23 +58,23 @@ class UnequalSets:
     tests: Ragged
     out: Ragged
     levels: Sequence[object] = ()
-    totals: Table | None = None
+    totals: Ints | None = None
 
     @cached_property
-    def counts(self) -> Table:
+    def counts(self) -> Ints:
         """The records of each class in every training set, shape (splits, classes)."""
         absent = self.tests.counts(self.codes, self.classes)
         absent += self.out.counts(self.codes, self.classes)
         return np.asarray(np.bincount(self.codes, minlength=self.classes) - absent)
 
     @property
-    def least(self) -> Table:
+    def least(self) -> Ints:
         """The totals to which counts can be reduced; no training count may be 0."""
         least = least_counts(self.counts, self.codes, self.levels)
         return least if self.totals is None else self.totals
 
     @property
-    def absent(self) -> Table:
+    def absent(self) -> Ints:
         """The pairs (split, record not in its training set), as sorted numbers."""
         n = len(self.codes)
         parts = [keys_of(p.owners, p.values, n) for p in (self.tests, self.out)]
@@ -182,7 +179,7 @@ def upsample(sets: UnequalSets, rng: Generator) -> Ragged:
     return _lists(np.concatenate(copied), sizes, n)
 
 
-def all_subsamples(sets: UnequalSets, limit: int = 1_000_000) -> tuple[Ragged, Table]:
+def all_subsamples(sets: UnequalSets, limit: int = 1_000_000) -> tuple[Ragged, Ints]:
     """List every choice of records that :func:`subsample` may drop.
 
     Parameters
@@ -227,7 +224,7 @@ def all_subsamples(sets: UnequalSets, limit: int = 1_000_000) -> tuple[Ragged, T
             f"fits, and the limit is {limit}; draw some of them with "
             "rebalance='subsample' and repeats=."
         )
-    lists: list[NDArray[np.integer]] = []
+    lists: list[Codes] = []
     for split, wanted in enumerate(need):
         choices = [
             combinations(sets.rows(split, c).tolist(), wanted[c])
@@ -240,9 +237,9 @@ def all_subsamples(sets: UnequalSets, limit: int = 1_000_000) -> tuple[Ragged, T
     return Ragged.split(np.concatenate(lists), sizes), np.array(fits, dtype=np.int64)
 
 
-def least_counts(counts: Table, codes: Codes, levels: Sequence[object]) -> Table:
+def least_counts(counts: Ints, codes: Codes, levels: Sequence[object]) -> Ints:
     """Return the smallest training count of each class; none may be 0."""
-    least: Table = counts.min(axis=0)
+    least: Ints = counts.min(axis=0)
     total = np.bincount(codes, minlength=len(least))
     for c in np.flatnonzero((least == 0) & (total > 0)).tolist():
         name = repr(str(levels[c])) if len(levels) else c
@@ -264,8 +261,8 @@ def _check_size(number: int, verb: str) -> None:
 
 
 def _draw_classes(
-    need: Table, codes: Codes, absent: Table, rng: Generator
-) -> Iterator[Table]:
+    need: Ints, codes: Codes, absent: Ints, rng: Generator
+) -> Iterator[Ints]:
     """Draw training records of each class: pairs (split, record) as numbers."""
     n = len(codes)
     of = codes[absent % n]
@@ -276,7 +273,7 @@ def _draw_classes(
         yield drawn
 
 
-def _lists(pairs: Table, sizes: Table, n: int) -> Ragged:
+def _lists(pairs: Ints, sizes: Ints, n: int) -> Ragged:
     """Make lists of pairs (split, record), rising."""
     pairs.sort()
     pairs %= n
@@ -344,7 +341,7 @@ def bags(sets: UnequalSets, rng: Generator, n_bags: int = 10) -> tuple[Ragged, R
 
 
 def drop_whole_strata(
-    need: Table, codes: Codes, strata: Codes, absent: Table, rng: Generator
+    need: Ints, codes: Codes, strata: Codes, absent: Ints, rng: Generator
 ) -> Ragged:
     """Choose strata to drop whole, in random order, as far as each still fits.
 
@@ -389,7 +386,7 @@ def drop_whole_strata(
     return Ragged.split(whole.values, sizes)
 
 
-def _one_by_one(need: Table, table: Table, barred: Table, rng: Generator) -> Pairs:
+def _one_by_one(need: Ints, table: Ints, barred: Ints, rng: Generator) -> Pairs:
     """Choose strata for one split after the other, those dropped least so far first."""
     number = len(table)
     times = np.where(table.any(axis=1), 0.0, np.inf)
@@ -412,7 +409,7 @@ def _one_by_one(need: Table, table: Table, barred: Table, rng: Generator) -> Pai
     return np.concatenate(splits), np.concatenate(chosen)
 
 
-def _kind_by_kind(need: Table, table: Table, barred: Table, rng: Generator) -> Pairs:
+def _kind_by_kind(need: Ints, table: Ints, barred: Ints, rng: Generator) -> Pairs:
     """Choose how many strata of each composition to drop, and then which."""
     number = len(table)
     rows, kind_of = kinds_of_rows(table)
@@ -430,7 +427,7 @@ def _kind_by_kind(need: Table, table: Table, barred: Table, rng: Generator) -> P
     return splits, chosen
 
 
-def _ask_for_kinds(need: Table, rows: Table, many: Table, rng: Generator) -> Pairs:
+def _ask_for_kinds(need: Ints, rows: Ints, many: Ints, rng: Generator) -> Pairs:
     """Return pairs (split, kind): each split's strata one by one while one fits."""
     left = need.copy()
     asking, asked = [np.empty(0, np.intp)], [np.empty(0, np.intp)]

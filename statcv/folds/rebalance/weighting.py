@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +12,8 @@ from statcv.errors import SchemeError
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.draw_evenly import contains, keys_of
 from statcv.folds.rebalance.subsample import least_counts
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import Array, Codes, Floats, Ints, Numbers
 from statcv.words import plural
-
-Codes = NDArray[np.integer]
-Rows = NDArray[np.integer]
 
 # order of the power series, whose remainder is below e / 21! where |theta z| <= 1
 ORDER = 20
@@ -45,13 +41,11 @@ class ClassWeights:
         """What the weights depend on, for the plan's fingerprint."""
         return self.codes.astype(np.float64), self.table
 
-    def of(self, split: int, rows: Rows) -> Floats:
+    def of(self, split: int, rows: Codes) -> Floats:
         """Return the weights of training records of a split."""
         return np.asarray(self.table[split, self.codes[rows]])
 
-    def means(
-        self, values: NDArray[Any], training_sums: Callable[[NDArray[Any]], Floats]
-    ) -> Floats:
+    def means(self, values: Array, training_sums: Callable[[Array], Floats]) -> Floats:
         """Return the weighted mean of values over each training set, from sums."""
         total = np.zeros((2, len(self.table)))
         for code, weights in enumerate(self.table.T):
@@ -59,13 +53,13 @@ class ClassWeights:
             total += weights * [training_sums(values * own), training_sums(own)]
         return np.asarray(total[0] / total[1])
 
-    def chosen(self, splits: Rows) -> ClassWeights:
+    def chosen(self, splits: Codes) -> ClassWeights:
         """Return the weights of some splits."""
         return replace(self, table=self.table[splits])
 
 
 def class_weights(
-    codes: Codes, counts: NDArray[np.int64], levels: Sequence[object] = ()
+    codes: Codes, counts: Ints, levels: Sequence[object] = ()
 ) -> ClassWeights:
     """Weight each class up to its largest count in any training set.
 
@@ -118,12 +112,12 @@ class Tilting:
         """What the weights depend on, for the plan's fingerprint."""
         return self.deviations, self.theta
 
-    def of(self, split: int, rows: Rows) -> Floats:
+    def of(self, split: int, rows: Codes) -> Floats:
         """Return the weights of training records of a split."""
         tilt = self.theta[split] * self.deviations[rows]
         return np.asarray(np.exp(self.log_scale[split] + tilt))
 
-    def chosen(self, splits: Rows) -> Tilting:
+    def chosen(self, splits: Codes) -> Tilting:
         """Return the weights of some splits."""
         theta, log_scale = self.theta[splits], self.log_scale[splits]
         return replace(self, theta=theta, log_scale=log_scale)
@@ -249,9 +243,6 @@ def _directly(unit: Floats) -> tuple[float, float]:
 
 
 # ---- a record dropped, for a continuous outcome ----
-
-
-Ints = NDArray[np.int64]
 
 
 def nearest_mean(y: NDArray[np.floating], tests: Ragged, out: Ragged) -> Ragged:

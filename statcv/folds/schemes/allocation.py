@@ -6,12 +6,10 @@ from itertools import combinations
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from statcv.folds.ragged import Ragged
-from statcv.numeric.arrays import Numbers
+from statcv.numeric.arrays import Codes, Ints, Numbers
 
-Ints = NDArray[np.int64]
 Cost = tuple[int, int]
 Fold = tuple[int, Numbers]  # the number of a fold, and its units
 
@@ -24,7 +22,7 @@ MANY_FOLDS = 500  # largest number of folds that exchange units
 SOME_KINDS = 60  # most kinds of units that a fold offers in exchange
 
 
-def kinds_of_rows(table: NDArray[np.integer]) -> tuple[Ints, Numbers]:
+def kinds_of_rows(table: Codes) -> tuple[Ints, Numbers]:
     """Return the different rows of a table of counts, and which of them each row is.
 
     >>> import numpy as np
@@ -39,9 +37,7 @@ def kinds_of_rows(table: NDArray[np.integer]) -> tuple[Ints, Numbers]:
     return table[first].astype(np.int64), kind
 
 
-def allocate(
-    table: NDArray[np.integer], k: int, rng: Generator, *, by_class: bool
-) -> Numbers:
+def allocate(table: Codes, k: int, rng: Generator, *, by_class: bool) -> Numbers:
     """Allocate units at random to k folds, as evenly as whole units allow.
 
     A unit is one record, or a stratum that is never split. Units with the same counts

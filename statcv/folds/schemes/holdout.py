@@ -13,17 +13,14 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, SchemeError
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.draw_evenly import contains
 from statcv.folds.response import Response
 from statcv.folds.schemes.allocation import allocate
-from statcv.numeric.arrays import Numbers
+from statcv.numeric.arrays import Codes, Ints, Numbers
 from statcv.tables import Printed
-
-Ints = NDArray[np.int64]
 
 MOST_DRAWS = 1000
 
@@ -68,7 +65,7 @@ class Records(Printed):
             return Ragged.split(np.arange(self.n), np.ones(self.n, dtype=np.int64))
         return Ragged.grouped(self.unit, self.units)
 
-    def table(self) -> NDArray[np.int64]:
+    def table(self) -> Ints:
         """Count the classes in each unit: shape (units, classes)."""
         return self.by_unit.counts(self.codes, self.classes)
 
@@ -233,7 +230,7 @@ def sample_of_numbers(sort: Numbers, budget: int, rng: Generator) -> Numbers:
     return _drawn(sort, times, rng)
 
 
-def even_shares(sizes: NDArray[np.integer], budget: int) -> Ints:
+def even_shares(sizes: Codes, budget: int) -> Ints:
     """Share a budget as evenly as sizes allow, none above its own.
 
     Examples
@@ -248,7 +245,7 @@ def even_shares(sizes: NDArray[np.integer], budget: int) -> Ints:
     return shares
 
 
-def least_budget(sizes: NDArray[np.integer]) -> int:
+def least_budget(sizes: Codes) -> int:
     """Return the smallest sample of pairs that holds every record out.
 
     It has a pair of every two classes.
@@ -390,7 +387,7 @@ def pairs_of_records(records: Records, k: Any, rng: Generator) -> Holding:
     return _pairs(np.column_stack(np.triu_indices(records.n, 1)), records)
 
 
-def count_unlike(codes: NDArray[np.integer]) -> int:
+def count_unlike(codes: Codes) -> int:
     """Return how many pairs of records differ.
 
     Examples

@@ -17,7 +17,7 @@ from statcv.errors import DataError, FoldWarning, FrameError, SchemeError, warn
 from statcv.folds.strata.by_quantile import ALIKE, ByQuantile, cut_at
 from statcv.folds.strata.stratifier import ByValue, Cut
 from statcv.folds.strata.thresholds import Thresholds, as_number, between, intervals
-from statcv.numeric.arrays import Numbers
+from statcv.numeric.arrays import Array, Numbers
 from statcv.tables import Printed
 from statcv.words import plural, stored_sections
 
@@ -78,7 +78,7 @@ class Strata(Printed):
         return f"equal {self.label} kept together"
 
     @property
-    def thresholds(self) -> NDArray[Any] | None:
+    def thresholds(self) -> Array | None:
         """The cut of the values in the first repeat."""
         return self.cuts[0].thresholds if self.cuts else None
 
@@ -159,7 +159,7 @@ SAID = partial(stored_sections, "statcv.folds.strata", "clusters.ini")
 
 
 def read_strata(
-    table: pd.DataFrame, cells: pd.DataFrame, position: NDArray[Any], n: int
+    table: pd.DataFrame, cells: pd.DataFrame, position: Array, n: int
 ) -> Strata | None:
     """Return the strata that a table describes.
 
@@ -217,7 +217,7 @@ def unknown_cut(strata: Strata, digests: NDArray[np.uint64] | None = None) -> Cu
 
 
 def _with_bins(
-    strata: Strata, table: pd.DataFrame, cells: pd.DataFrame, position: NDArray[Any]
+    strata: Strata, table: pd.DataFrame, cells: pd.DataFrame, position: Array
 ) -> Strata:
     """Find the thresholds, the bin of each record and the fold of each bin."""
     texts = between(cells["bin"].unique())

@@ -31,6 +31,7 @@ from statcv.arguments import check_whole
 from statcv.errors import ArgumentError, ArgumentTypeError, SchemeError
 from statcv.folds.strata.identifiers import check_present, one_column, written
 from statcv.folds.strata.identifiers import normalise as normalise
+from statcv.numeric.arrays import Ints
 
 
 class _Origin(Enum):
@@ -39,7 +40,6 @@ class _Origin(Enum):
 
 FROM_ENVIRONMENT: Final = _Origin.ENVIRONMENT
 Key = bytes | str | Literal[_Origin.ENVIRONMENT]
-Folds = NDArray[np.int64]
 Digests = NDArray[np.uint64]
 _AT_ONCE = 2**17  # values hashed at a time, which bounds the memory beside the result
 
@@ -99,7 +99,7 @@ def keyed_digest(values: Any, key: Key | None = FROM_ENVIRONMENT) -> Digests:
     return digests
 
 
-def keyed_fold(values: Any, k: int, key: Key | None = FROM_ENVIRONMENT) -> Folds:
+def keyed_fold(values: Any, k: int, key: Key | None = FROM_ENVIRONMENT) -> Ints:
     """Return the fold of each value, from 0: its digest modulo ``k``.
 
     It depends on value, ``k`` and key alone, so that later records, or those of other
@@ -135,7 +135,7 @@ def keyed_fold(values: Any, k: int, key: Key | None = FROM_ENVIRONMENT) -> Folds
 
 def balanced_folds(
     values: Any, k: int, key: Key | None = FROM_ENVIRONMENT
-) -> tuple[Folds, Digests]:
+) -> tuple[Ints, Digests]:
     """Return folds of about equal size, and the k - 1 thresholds between them.
 
     Arguments are those of ``keyed_fold``. A threshold lies midway between two
@@ -159,7 +159,7 @@ def balanced_folds(
     return fold_of(digests, k, thresholds), thresholds
 
 
-def fold_of(digests: Digests, k: int, thresholds: Any = None) -> Folds:
+def fold_of(digests: Digests, k: int, thresholds: Any = None) -> Ints:
     """Return the fold of digests: between thresholds, or modulo ``k`` without any."""
     if thresholds is None:
         return (digests % np.uint64(k)).view(np.int64)
@@ -185,7 +185,7 @@ def even_thresholds(digests: Digests, k: int) -> Digests:
     return low + (high - low + np.uint64(1)) // np.uint64(2)
 
 
-def assign(digests: Any, thresholds: Any) -> Folds:
+def assign(digests: Any, thresholds: Any) -> Ints:
     """Return which interval between rising thresholds each digest lies in, from 0.
 
     Examples

@@ -27,7 +27,7 @@ from statcv.folds.strata.meant_otherwise import (
 )
 from statcv.folds.strata.thresholds import Thresholds, intervals
 from statcv.formula import check_column
-from statcv.numeric.arrays import Numbers
+from statcv.numeric.arrays import Array, Numbers
 from statcv.tables import Printed
 from statcv.words import plural
 
@@ -69,7 +69,7 @@ class Cut(Printed):
     unknown: str = ""
 
     @property
-    def thresholds(self) -> NDArray[Any] | None:
+    def thresholds(self) -> Array | None:
         """The least number, or digest, of each unit but the first, if it has one."""
         if isinstance(self.at, Thresholds):
             return self.at.array

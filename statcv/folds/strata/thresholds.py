@@ -13,10 +13,9 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, DataError
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import Array, Floats, Ints
 from statcv.tables import Printed
 
 EXACT = 2**53  # beyond it floats skip integers
@@ -85,7 +84,7 @@ class Thresholds(Printed):
         return np.array(self.values, dtype=np.float64)
 
     @property
-    def array(self) -> NDArray[Any]:
+    def array(self) -> Array:
         """The thresholds as a user reads them: floats, or days (datetime64)."""
         if not self.dates:
             return self.bounds
@@ -213,12 +212,11 @@ def _day(value: Any) -> Any:
 # ---- where to cut values, in order, into bins of about equal count ----
 
 
-Positions = NDArray[np.int64]
 _EXACT: Final = 1500  # values up to which every choice is compared
 _NEVER: Final = np.int64(2**62)
 
 
-def even_cuts(counts: Any, bins: int) -> Positions:
+def even_cuts(counts: Any, bins: int) -> Ints:
     """Return where to cut distinct values, in order, into bins of about equal count.
 
     The sum of squared bin sizes is least, and so is their variance: sizes differ by at
@@ -249,7 +247,7 @@ def even_cuts(counts: Any, bins: int) -> Positions:
     return _coarse_to_fine(below, bins)
 
 
-def _least_squares(below: Positions, places: list[Positions]) -> Positions:
+def _least_squares(below: Ints, places: list[Ints]) -> Ints:
     """Choose one place for each cut, rising, with the least sum of squared sizes."""
     before, cost = np.array([0]), np.array([0], dtype=np.int64)
     back = []
@@ -265,7 +263,7 @@ def _least_squares(below: Positions, places: list[Positions]) -> Positions:
     return cuts
 
 
-def _coarse_to_fine(below: Positions, bins: int) -> Positions:
+def _coarse_to_fine(below: Ints, bins: int) -> Ints:
     """Choose cuts on a coarse grid, then near them on finer ones.
 
     The excess of a heavy value over a bin's share says nothing about where the others
@@ -277,7 +275,7 @@ def _coarse_to_fine(below: Positions, bins: int) -> Positions:
     last = len(below) - 1
     edge = np.arange(1, bins)[:, None]
 
-    def cheapest(near: Positions) -> tuple[Positions, int]:
+    def cheapest(near: Ints) -> tuple[Ints, int]:
         """Choose among places near each cut, with room for the cuts beside it."""
         inside = np.clip(near, edge, last - (bins - edge))
         cuts = _least_squares(below, [np.unique(row) for row in inside])
@@ -296,7 +294,7 @@ def _coarse_to_fine(below: Positions, bins: int) -> Positions:
             return cuts
 
 
-def _share(counts: Positions, bins: int) -> float:
+def _share(counts: Ints, bins: int) -> float:
     """Return the size of a bin if heavier values have bins of their own."""
     heaviest = np.sort(counts)[::-1]
     rest = counts.sum() - np.concatenate([[0], np.cumsum(heaviest[: bins - 1])])

@@ -17,16 +17,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import StatcvError
 from statcv.formula.by_fold.training_sets import TrainingSets
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import Array, Floats, Ints
 
 # ---- columns of numbers, and columns as sums of products of these ----
-
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +37,8 @@ class ColumnSource:
         Function of the numbers of m states that returns an array, shape (m, n, k).
     """
 
-    state: Integers | None
-    evaluate: Callable[[Integers], Floats]
+    state: Ints | None
+    evaluate: Callable[[Ints], Floats]
 
     @classmethod
     def of(cls, values: Floats) -> ColumnSource:
@@ -55,13 +51,13 @@ class ColumnSource:
         return np.asarray(self.evaluate(np.zeros(1, dtype=np.int64))[0])
 
 
-def distinct_rows(rows: NDArray[Any]) -> tuple[Integers, Integers]:
+def distinct_rows(rows: Array) -> tuple[Ints, Ints]:
     """Return where each distinct row is first, and which of these each row is."""
     _, first, code = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     return first, code.reshape(-1)
 
 
-def source_values(source: ColumnSource, fits: Integers) -> Floats:
+def source_values(source: ColumnSource, fits: Ints) -> Floats:
     """Return the columns of a source in some training sets, (m, n, k) or (1, n, k)."""
     if source.state is None:
         return source.evaluate(np.zeros(1, dtype=np.int64))
@@ -275,7 +271,7 @@ class Learner:
 
     # ---- columns that training sets share ----
 
-    def add(self, values: NDArray[Any], key: Any) -> int:
+    def add(self, values: Array, key: Any) -> int:
         """Return the number of a source that is the same in all training sets."""
         if key not in self._known:
             plain = values.dtype.kind in "iu" or values.dtype == np.float64
@@ -313,7 +309,7 @@ class Learner:
             self._known[key] = self._append(each)
         return self._known[key]
 
-    def values(self, column: Column, fits: Integers) -> Floats:
+    def values(self, column: Column, fits: Ints) -> Floats:
         """Return the values of a column in some training sets, shape (m, n)."""
         made = np.zeros((len(fits), self.sets.n))
         for monomial, part in column.items():
@@ -331,7 +327,7 @@ class Learner:
             raise NotKnownError
         every = np.arange(self.sets.fits)
 
-        def evaluate(fits: Integers) -> Floats:
+        def evaluate(fits: Ints) -> Floats:
             parts = [self.values(one[0], fits) for one in columns]
             with np.errstate(all="ignore"):
                 return np.asarray(function(*parts), dtype=float)[:, :, None]
@@ -343,7 +339,7 @@ class Learner:
 
     # ---- what is learnt of a column ----
 
-    def blocks(self) -> list[Integers]:
+    def blocks(self) -> list[Ints]:
         """Return the numbers of the training sets in blocks of bounded memory."""
         step, every = max(1, CELLS // max(self.sets.n, 1)), np.arange(self.sets.fits)
         return [every[i : i + step] for i in range(0, len(every), step)]

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.formula.by_fold import expressions
 from statcv.formula.by_fold.learning import transforms
@@ -17,7 +16,7 @@ from statcv.formula.by_fold.training_sets import TrainingSets
 from statcv.formula.language.parse import Formula
 from statcv.formula.language.permitted import values_of
 from statcv.formula.language.scope import PatsyFactor, namespace
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import Codes, Floats, Ints, Numbers
 
 KEPT = 2**24  # numbers of basis matrices that are kept: 128 MB
 
@@ -51,8 +50,8 @@ class Learnt:
     n: int
     sources: tuple[expressions.ColumnSource, ...]
     products: tuple[expressions.Monomial, ...]
-    group: NDArray[np.int64]
-    first: NDArray[np.int64]
+    group: Ints
+    first: Ints
     fixed: Floats
     place: tuple[Numbers, Numbers]
     own: Floats
@@ -61,11 +60,11 @@ class Learnt:
     def __len__(self) -> int:
         return len(self.group)
 
-    def chosen(self, fits: NDArray[np.integer]) -> Learnt:
+    def chosen(self, fits: Codes) -> Learnt:
         """Return the matrices of some training sets."""
         return replace(self, group=self.group[fits], own=self.own[fits])
 
-    def of_columns(self, columns: NDArray[np.integer]) -> Learnt:
+    def of_columns(self, columns: Codes) -> Learnt:
         """Return the matrices of some columns, from as few columns of the bases."""
         rows, places = self.place
         own = np.isin(places, columns)
@@ -81,7 +80,7 @@ class Learnt:
             _kept={},
         )
 
-    def bases(self, groups: NDArray[np.integer]) -> Floats:
+    def bases(self, groups: Codes) -> Floats:
         """Return the bases of some groups, shape (m, n, columns of a basis)."""
         values: dict[int, Floats] = {}
         made = np.ones((len(groups), self.n, len(self.products)))
@@ -103,18 +102,18 @@ class Learnt:
             self._kept[group] = made
         return self._kept[group]
 
-    def coefficients(self, fits: NDArray[np.integer]) -> Floats:
+    def coefficients(self, fits: Codes) -> Floats:
         """Return the coefficients of some training sets, (m, columns of a basis, p)."""
         made = np.tile(self.fixed, (len(fits), 1, 1))
         made[:, self.place[0], self.place[1]] = self.own[fits]
         return made
 
-    def matrix(self, fit: int, rows: NDArray[np.integer]) -> Floats:
+    def matrix(self, fit: int, rows: Codes) -> Floats:
         """Return the design matrix of some records, as learnt in a training set."""
         basis = self.basis(int(self.group[fit]))
         return np.asarray(basis[rows] @ self.coefficients(np.array([fit]))[0])
 
-    def matrices(self, fits: NDArray[np.integer]) -> Floats:
+    def matrices(self, fits: Codes) -> Floats:
         """Return the design matrices of all records, shape (m, n, p)."""
         groups, place = np.unique(self.group[fits], return_inverse=True)
         coefficients = self.coefficients(fits)

@@ -8,12 +8,9 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import Codes, Floats, Ints
 from statcv.numeric.inverses import factors
-
-Integers = NDArray[np.int64]
 
 LOST = 1e-4  # share of a sum of squares below which a difference loses digits
 
@@ -42,9 +39,9 @@ class TrainingSets:
 
     n: int
     fits: int
-    owner: Integers
-    row: Integers
-    times: Integers
+    owner: Ints
+    row: Ints
+    times: Ints
 
     @classmethod
     def whole(cls, n: int) -> TrainingSets:
@@ -53,18 +50,18 @@ class TrainingSets:
         return cls(n, 1, none, none, none)
 
     @cached_property
-    def sizes(self) -> Integers:
+    def sizes(self) -> Ints:
         """The number of records of each, repeats included, shape (fits,)."""
         lost = np.bincount(self.owner, 1.0 - self.times, self.fits)
         return self.n - np.rint(lost).astype(np.int64)
 
     @cached_property
-    def starts(self) -> Integers:
+    def starts(self) -> Ints:
         """Where the changes of each begin, and where the last ones end."""
         counts = np.bincount(self.owner, minlength=self.fits)
         return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
-    def counts(self, fits: NDArray[np.integer]) -> Floats:
+    def counts(self, fits: Codes) -> Floats:
         """Return how often each record occurs in some of them, shape (m, n)."""
         made = np.ones((len(fits), self.n))
         for place, fit in enumerate(fits.tolist()):
@@ -72,7 +69,7 @@ class TrainingSets:
             made[place, self.row[some]] = self.times[some]
         return made
 
-    def rows(self, fit: int) -> Integers:
+    def rows(self, fit: int) -> Ints:
         """Return the records of a training set, repeated as often as they occur."""
         times = self.counts(np.array([fit]))[0].astype(np.int64)
         return np.repeat(np.arange(self.n), times)

@@ -13,18 +13,17 @@ import numpy as np
 import pandas as pd
 import patsy.builtins
 import patsy.splines
-from numpy.typing import NDArray
 
 from statcv.arguments import is_number
 from statcv.errors import DataError, FormulaError
-from statcv.numeric.arrays import Bools, Floats
+from statcv.numeric.arrays import Array, Bools, Floats
 
 
 class LearnsFromRows:
     """A function of columns whose training rows patsy passes in blocks."""
 
     def __init__(self) -> None:
-        self._blocks: list[NDArray[Any]] = []
+        self._blocks: list[Array] = []
 
     def memorize_chunk(self, *columns: Any, **given: Any) -> None:
         """Add a block of training rows."""
@@ -43,7 +42,7 @@ class LearnsFromRows:
         return made
 
     transform: Callable[..., Any]
-    _read: Callable[..., NDArray[Any]]
+    _read: Callable[..., Array]
     _learn: Callable[..., None]
 
 

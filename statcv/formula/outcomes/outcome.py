@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import patsy
-from numpy.typing import NDArray
 
 from statcv.errors import (
     ArgumentError,
@@ -34,7 +33,7 @@ from statcv.formula.language.permitted import check_rowwise, values_of
 from statcv.formula.language.quoting import quoted
 from statcv.formula.language.scope import PatsyFactor, namespace
 from statcv.formula.outcomes.survival import read_horizons, read_times, structured
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import Array, Floats
 from statcv.numeric.survival import events_of, median_follow_up, times_of
 from statcv.tables import Printed, Said
 from statcv.words import plural
@@ -83,7 +82,7 @@ class Outcome(Printed):
 
     name: str
     kind: str
-    y: NDArray[Any]
+    y: Array
     levels: tuple[Any, ...] = ()
     notes: tuple[str, ...] = field(default=())
     horizons: tuple[float, ...] = ()
@@ -274,7 +273,7 @@ def _label(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _classes(
-    codes: NDArray[Any],
+    codes: Array,
     levels: list[Any],
     name: str,
     positive: object,

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.arguments import check_level
 from statcv.errors import MetricError
@@ -25,7 +24,7 @@ from statcv.inference.estimates.values import (
 from statcv.inference.intervals.interval import Interval
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import Floats, Outcomes
 from statcv.tables import Printed
 
 DRAWN = 0.632  # the share of the records that a bootstrap sample contains
@@ -170,7 +169,7 @@ def _out_of_bag(scores: Scores, metric: Metric) -> Floats:
 
 def no_information(
     metric: Metric,
-    y: NDArray[np.generic],
+    y: Outcomes,
     predicted: Floats,
     threshold: float | Floats | None = None,
 ) -> float:

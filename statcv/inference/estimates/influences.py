@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.inference.estimates.draws import Draws, draw, with_added
 from statcv.inference.estimates.values import (
@@ -25,7 +23,7 @@ from statcv.inference.estimates.values import (
 from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
 from statcv.metrics.influence.weighted import Placements
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, Bools, Floats, Numbers
 from statcv.sensitivity import Sensitivity
 
 
@@ -216,7 +214,7 @@ class Pool:
             yield ReadPart(row, scores.y[row], read, more), values
 
 
-Ranked = tuple[Numbers, NDArray[Any], Floats]
+Ranked = tuple[Numbers, Array, Floats]
 
 TINY = 1e-9  # kurtosis beyond that of two equal values
 HUGE = 1e140  # an influence, sums of whose squares may be too large for a number

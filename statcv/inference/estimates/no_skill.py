@@ -12,11 +12,9 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import MetricError
 from statcv.folds import FoldPlan
@@ -24,6 +22,7 @@ from statcv.inference.estimates.constants import ROUNDING, Constants
 from statcv.inference.estimates.values import mean_of_known, pooled_values, values_by
 from statcv.inference.scores import Scores
 from statcv.metrics import METRICS, Metric
+from statcv.numeric.arrays import Array
 from statcv.numeric.survival import events_by
 from statcv.tables import Printed, Said, Table, labels_of
 from statcv.words import stated
@@ -276,7 +275,7 @@ def _value(metric: Metric, scores: Scores, how: str) -> float:
 
 
 def mean_model_hand_till(
-    scores: Scores, plan: FoldPlan, weights: NDArray[Any] | None = None
+    scores: Scores, plan: FoldPlan, weights: Array | None = None
 ) -> float:
     """Return Hand and Till's pooled auROC of the class shares in the training sets.
 

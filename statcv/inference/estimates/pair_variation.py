@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.inference.estimates.draws import ROUNDING
 from statcv.inference.estimates.influences import Influences, Ranked
@@ -24,7 +22,7 @@ from statcv.metrics import Metric, concordance_by_group
 from statcv.metrics.discrimination.ranking import concordance_counts
 from statcv.metrics.influence.table import placements
 from statcv.metrics.influence.weighted import Placements
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, Bools, Floats, Numbers, Outcomes
 
 Sides = tuple[int, int]
 
@@ -201,7 +199,7 @@ def _kinds(scores: Scores, metric: Metric) -> list[Sides]:
 
 
 def _interaction(
-    y: NDArray[Any], read: Floats, sides: Sides, placed: Placements | None = None
+    y: Array, read: Floats, sides: Sides, placed: Placements | None = None
 ) -> float:
     """Return the variance of the ranking of a pair, minus that due to its records.
 
@@ -229,7 +227,7 @@ def _of_classes(high: Bools, placed: Placements) -> float:
     return max(square - own + placed.area**2, 0.0)
 
 
-def _of_numbers(y: NDArray[np.generic], x: Floats) -> float:
+def _of_numbers(y: Outcomes, x: Floats) -> float:
     counts = concordance_counts(y, x)
     pairs = counts.rivals.sum() / 2
     share = counts.won.sum() / 2 / pairs
@@ -279,12 +277,7 @@ def _concentration(scores: Scores, metric: Metric, how: str, sides: Sides) -> fl
 
 
 def _pairs(
-    scores: Scores,
-    y: NDArray[Any],
-    row: Numbers,
-    group: Numbers,
-    groups: int,
-    sides: Sides,
+    scores: Scores, y: Array, row: Numbers, group: Numbers, groups: int, sides: Sides
 ) -> Floats:
     """Return the number of pairs of records, or clusters, in each group.
 

@@ -10,17 +10,15 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv import metrics
 from statcv.inference.assumptions import ASSUMED
 from statcv.inference.scores import LeftOut, Scores, mean_by
 from statcv.metrics import METRICS, Metric
 from statcv.metrics.survival.horizon import Known
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import Array, Floats, Numbers
 
 MOST_PAIRS = 2_000_000  # the most that are listed one by one
 AUROC = METRICS["auroc"]
@@ -99,7 +97,7 @@ class ConcordantPairs:
         """Return values of the pairs times their weights, if they have weights."""
         return values if self.weight is None else values * self.weight
 
-    def _by_cell(self, values: Floats | None) -> NDArray[Any]:
+    def _by_cell(self, values: Floats | None) -> Array:
         number = self.repeat * self.cells + self.cell
         table = np.bincount(number, values, self.repeats * self.cells)
         return table.reshape(self.repeats, self.cells)
@@ -208,7 +206,7 @@ def compared_fits(scores: Scores) -> LeftOut:
 
 
 def _won_by_repeat(
-    scores: Scores, y: NDArray[Any], metric: Metric, column: int | None = None
+    scores: Scores, y: Array, metric: Metric, column: int | None = None
 ) -> tuple[Floats, Floats]:
     """Return the number of correctly ranked pairs and of all pairs in each repeat.
 

@@ -8,13 +8,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.inference.estimates.pairs import paired_values
 from statcv.inference.estimates.slopes import paired_slopes
 from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import Array, Floats, Numbers
 from statcv.numeric.threads import RECORD, shared
 
 
@@ -197,7 +196,7 @@ class ReadPart:
     """
 
     row: Numbers
-    y: NDArray[Any]
+    y: Array
     read: Floats
     more: dict[str, Floats]
 
@@ -223,7 +222,7 @@ class ReadPart:
         return ReadPart(self.row[where], self.y[where], self.read[where], more)
 
 
-def lacks_a_class(y: NDArray[Any], classes: int) -> bool:
+def lacks_a_class(y: Array, classes: int) -> bool:
     """Return whether there is no record of some class; classes are coded from 0."""
     return not np.bincount(y.astype(np.intp), minlength=classes).all()
 

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.inference.assumptions import ASSUMED
 from statcv.inference.intervals.interval import (
@@ -26,7 +24,7 @@ from statcv.inference.intervals.interval import (
 from statcv.inference.scores import Scores, sums_by_cluster
 from statcv.metrics.discrimination.by_value import RankedRecords, placement_counts
 from statcv.metrics.discrimination.rounding import TIE_TOL
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, Bools, Floats, Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +101,7 @@ class ComparedGroups:
         return won, _within(_running(ones), bounds) * _within(running, bounds)
 
 
-def _running(values: NDArray[Any]) -> Floats:
+def _running(values: Array) -> Floats:
     """Return cumulative sums along the last axis, starting with 0."""
     sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
     np.cumsum(values, axis=-1, out=sums[..., 1:])

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.inference.assumptions import ASSUMED
 from statcv.inference.scores import se_of_mean
 from statcv.metrics import Metric, delong
 from statcv.metrics.areas.placements import symmetric_limits
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import Array, Floats, Numbers
 from statcv.tables import Printed, Said, column
 from statcv.words import limits_digits
 
@@ -151,7 +150,7 @@ def _constant(values: Floats) -> bool:
 
 
 def delong_interval(
-    y: Sequence[NDArray[Any]],
+    y: Sequence[Array],
     scores: Sequence[Floats],
     level: float,
     *,
@@ -273,7 +272,7 @@ def squares_of_pairs(first: Numbers, second: Numbers, moved: Floats) -> float:
         The summand of each pair, whose expectation is zero.
     """
 
-    def clustered(member: NDArray[Any], of: Floats) -> float:
+    def clustered(member: Array, of: Floats) -> float:
         return float((np.bincount(member, of) ** 2).sum())
 
     # a pair counts for both of its members, but only once if they are the same

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level
 from statcv.errors import (
@@ -24,7 +23,7 @@ from statcv.errors import (
 from statcv.inference.meta.effects import random_effects
 from statcv.inference.scores import Scores
 from statcv.metrics.probabilities.smooth import spline_fit
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import ArrayLike, Floats
 from statcv.tables import Printed, Table
 from statcv.words import joined, plural
 

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level, one_of
 from statcv.errors import ArgumentError, DataError
 from statcv.inference.tests.htest import check_alternative
 from statcv.metrics.areas.placements import normal_quantile
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import ArrayLike, Floats
 from statcv.tables import Printed, Said, fields_of
 
 METHODS = ("REML", "DL")

@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.intervals.interval import SCALES, Interval, wilson_limits
 from statcv.inference.paired.tests import PairedTest
 from statcv.metrics.areas.placements import symmetric_limits
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import ArrayLike, Floats
 from statcv.tables import Printed
 from statcv.words import listed
 

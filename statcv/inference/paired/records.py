@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import ComparisonError
 from statcv.folds.audit import BIASED
@@ -21,7 +20,7 @@ from statcv.inference.scores import LeftOut, Scores, joined_clusters, mean_by
 from statcv.metrics import Metric
 from statcv.metrics.classification.classwise import predicted_as
 from statcv.models import Mean
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import Array, Floats, Numbers, Outcomes
 from statcv.tables import Printed
 from statcv.words import joined, plural
 
@@ -144,7 +143,7 @@ def _check_pair(first: str, a: Readable, second: str, b: Readable) -> None:
         )
 
 
-def observed(result: Readable, labels: pd.Index[Any]) -> NDArray[np.generic]:
+def observed(result: Readable, labels: pd.Index[Any]) -> Outcomes:
     """Return the coded outcome of records, in the order of their labels."""
     design = result.design
     return np.asarray(design.y[design.labels.get_indexer(labels)])
@@ -256,7 +255,7 @@ class SharedRecords(Printed):
         return next(iter(self.results.values()))
 
     @cached_property
-    def y(self) -> NDArray[Any]:
+    def y(self) -> Array:
         """The coded outcome of each record."""
         return observed(self.first, self.labels)
 

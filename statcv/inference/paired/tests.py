@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from statcv.inference.refits.jackknife import Jackknife, corrected_se
 from statcv.inference.scores import se_of_mean
 from statcv.metrics import Metric, midrank, round_significant
 from statcv.metrics.areas.placements import ratio, symmetric_limits, tail
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import Array, Floats, Numbers, Outcomes
 
 
 @dataclass(frozen=True)
@@ -192,7 +191,7 @@ def _patterns(
             yield rng.integers(0, 2, (len(some), units), dtype=np.int8)
 
 
-def auroc_terms(y: NDArray[np.generic], a: Floats, b: Floats) -> Floats:
+def auroc_terms(y: Outcomes, a: Floats, b: Floats) -> Floats:
     """Return one term per record; their sum is the auROC of b minus that of a.
 
     The scores of each model are replaced by mid-ranks among all records, which puts
@@ -370,7 +369,7 @@ def paired_corrected_t(
 def paired_permutation(
     metric: Metric,
     value: Callable[[Floats], float],
-    y: NDArray[Any],
+    y: Array,
     a: Floats,
     b: Floats,
     clusters: Clusters,

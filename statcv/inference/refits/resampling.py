@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from statcv.arguments import RESAMPLE
 from statcv.engine import ResampledFits, Setup, cut, fit_all, run_resampled
@@ -18,7 +18,7 @@ from statcv.inference.scores import clusters_of
 from statcv.metrics import Metric, auroc_by_weight
 from statcv.models import Fit
 from statcv.models.thresholds import threshold_in, threshold_used
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import ArrayLike, Bools, Floats, Numbers
 
 Rows = Numbers
 Counts = NDArray[np.int32]

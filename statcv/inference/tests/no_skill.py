@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level
 from statcv.errors import ArgumentTypeError, FoldWarning, warn
@@ -16,7 +15,7 @@ from statcv.inference.intervals.interval import SCALES
 from statcv.inference.tests.htest import HTest, check_alternative
 from statcv.metrics import Metric
 from statcv.metrics.areas.placements import p_at_end, ratio, symmetric_limits, tail
-from statcv.numeric.arrays import Floats
+from statcv.numeric.arrays import ArrayLike, Floats
 from statcv.words import plural, stated
 
 EXACT = ASSUMED["permutation"]

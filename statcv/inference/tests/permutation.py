@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,7 @@ from statcv.inference.refits.refitting import scores_of
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 from statcv.models.batched import strata_shares
-from statcv.numeric.arrays import Floats, Numbers, Outcomes
+from statcv.numeric.arrays import Array, Floats, Numbers, Outcomes
 from statcv.tables import Printed
 from statcv.words import plural, stated
 
@@ -276,7 +275,7 @@ def _values(parts: Sequence[Scores], wanted: Sequence[tuple[Metric, str]]) -> Fl
 
 
 # the plan and some outcomes, each with what the fits predicted or why there are none
-Draw = tuple[FoldPlan, NDArray[Any], list[engine.Held | str]]
+Draw = tuple[FoldPlan, Array, list[engine.Held | str]]
 
 
 def _permuted(

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from statcv.arguments import check_level, one_of
 from statcv.errors import DataError
 from statcv.inference.tests.htest import check_alternative
 from statcv.metrics import midrank, round_significant
 from statcv.metrics.areas.placements import normal_quantile
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import ArrayLike, Floats, Numbers
 from statcv.tables import Printed
 
 ZEROS = ("pratt", "wilcox")

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.metrics import inputs
 from statcv.metrics.influence.weighted import Derivative
 from statcv.metrics.probabilities import smooth as smoothing
 from statcv.metrics.probabilities.recalibration import logit_of
-from statcv.numeric.arrays import ArrayLike, Bools, Floats, Numbers
+from statcv.numeric.arrays import ArrayLike, Bools, Floats, Ints, Numbers
 from statcv.numeric.logistic import expit
 
 _LEAST = 10  # records; a loess of fewer interpolates the outcomes
@@ -266,7 +265,7 @@ class DerivativeOfDistance:
     name: str
     smooth: str = "loess"
 
-    def __call__(self, y: NDArray[np.int64], p: Floats) -> Derivative:
+    def __call__(self, y: Ints, p: Floats) -> Derivative:
         """Return the derivatives."""
         parts = curve_parts(y == 1, p, self.smooth, whole=True)
         gap = (parts.curve - parts.at)[None]

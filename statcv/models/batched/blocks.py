@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, Bools, Floats, Numbers
 
 Penalties = Callable[[Numbers], Floats]  # from fits to matrices, (m, p, p)
 CELLS = 2**18  # numbers in an array of a block of fits: 2 MB
@@ -52,7 +50,7 @@ class Block:
     def __len__(self) -> int:
         return len(self.fits)
 
-    def part(self, chosen: NDArray[Any]) -> Block:
+    def part(self, chosen: Array) -> Block:
         """Return some of the fits."""
         each = "fits", "rows", "times", "less", "counts", "outcome"
         given = {name: getattr(self, name) for name in each}
@@ -92,9 +90,7 @@ class Block:
         lost = (self.less * weights[self.rows]).sum(axis=1)
         return np.asarray(weights.sum() - lost)
 
-    def has_classes(
-        self, y: NDArray[Any], weights: Floats, codes: Sequence[int]
-    ) -> Bools:
+    def has_classes(self, y: Array, weights: Floats, codes: Sequence[int]) -> Bools:
         """Return whether records of every class are in each training set, shape (m,).
 
         Parameters
@@ -117,7 +113,7 @@ class Block:
         return np.asarray(np.all(np.array(each) > 0, axis=0))
 
 
-def pieces(numbers: NDArray[Any], size: int) -> Iterator[NDArray[Any]]:
+def pieces(numbers: Array, size: int) -> Iterator[Array]:
     """Cut numbers into parts of a size, of which arrays take bounded memory.
 
     Examples

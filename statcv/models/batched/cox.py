@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.formula import Design, Learnt, is_strata
 from statcv.models.base import TrainingSet
@@ -26,7 +24,7 @@ from statcv.models.batched.partial_likelihood import (
 )
 from statcv.models.batched.quasi_newton import ACCURACY, Until, climb
 from statcv.models.batched.risk_sets import count_strata, risk_order, strata_shares
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import Array, Floats, Numbers
 from statcv.numeric.gram import column_units
 from statcv.numeric.newton import Optimum, minimise
 
@@ -296,6 +294,6 @@ class _Steps:
         """Return the direction of steepest ascent of each fit."""
         return self.problem.gradient(self.problem.linear(theta), theta)
 
-    def part(self, chosen: NDArray[Any]) -> _Steps:
+    def part(self, chosen: Array) -> _Steps:
         """Return some of the fits."""
         return _Steps(self.problem.part(chosen))

@@ -7,14 +7,12 @@ rises for ever in some direction (Heinze & Schemper 2001).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.partial_likelihood import DEPENDENT, PartialLikelihoods
-from statcv.numeric.arrays import Bools, Floats
+from statcv.numeric.arrays import Array, Bools, Floats
 from statcv.numeric.newton import Optimum, minimise
 
 MAX_SCORINGS = 200  # steps for the digits that no longer show in the objective
@@ -55,7 +53,7 @@ class PenalisedLikelihoods:
         """The number of fits, and of coefficients."""
         return self.plain.size
 
-    def part(self, chosen: NDArray[Any]) -> PenalisedLikelihoods:
+    def part(self, chosen: Array) -> PenalisedLikelihoods:
         """Return some of the fits."""
         return replace(self, plain=self.plain.part(chosen), filler=self.filler[chosen])
 

@@ -8,14 +8,12 @@ of their distance.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.models.batched.separate import inverse_gram
 from statcv.models.families import EXTREME
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, Bools, Floats, Numbers
 from statcv.numeric.gram import column_units, information_of
 from statcv.numeric.inverses import solve_well
 from statcv.numeric.logistic import expit
@@ -51,7 +49,7 @@ class CumulativeOdds:
 
     @classmethod
     def of(
-        cls, X: Floats, y: NDArray[Any], weights: Floats, classes: int, ridge: Floats
+        cls, X: Floats, y: Array, weights: Floats, classes: int, ridge: Floats
     ) -> CumulativeOdds:
         """Start from the shares of the classes in each training set."""
         sums = _sums(weights, y, classes)
@@ -71,7 +69,7 @@ class CumulativeOdds:
         """The number of fits, and of coefficients."""
         return len(self.y), self.cuts + self.X.shape[-1]
 
-    def part(self, chosen: NDArray[Any]) -> CumulativeOdds:
+    def part(self, chosen: Array) -> CumulativeOdds:
         """Return some of the fits."""
         return replace(
             self,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from statcv.models.batched.blocks import Block
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, Bools, Floats, Numbers
 from statcv.numeric.gram import information_of
 
 # a larger inverse Hessian is treated as missing, by the size of rounding errors
@@ -24,7 +24,7 @@ class Inverse(Protocol):
     def times(self, vectors: Floats) -> Floats:
         """Multiply vectors, shape (m, p), each by its matrix."""
 
-    def part(self, chosen: NDArray[Any]) -> Inverse:
+    def part(self, chosen: Array) -> Inverse:
         """Return some of the matrices."""
 
 
@@ -53,7 +53,7 @@ class Whole:
         """Multiply vectors, shape (m, p), each by its matrix."""
         return np.asarray(np.matmul(self.matrices, vectors[:, :, None])[:, :, 0])
 
-    def part(self, chosen: NDArray[Any]) -> Whole:
+    def part(self, chosen: Array) -> Whole:
         """Return some of the matrices."""
         return Whole(self.matrices[chosen])
 
@@ -101,7 +101,7 @@ class Factored:
             made.append(solve(factor, half, lower=True, trans=True)[0])
         return made
 
-    def part(self, chosen: NDArray[Any]) -> Factored:
+    def part(self, chosen: Array) -> Factored:
         """Return some of the matrices."""
         some = np.arange(len(self.factors))[chosen]
         return Factored(tuple(self.factors[one] for one in some))
@@ -126,9 +126,9 @@ class Dual:
     inner : Factored
     """
 
-    rows: NDArray[Any]
+    rows: Array
     root: Floats
-    weights: NDArray[Any]
+    weights: Array
     used: Sequence[Numbers]
     inner: Factored
 
@@ -140,7 +140,7 @@ class Dual:
         used = [np.flatnonzero(own.any(axis=(1, 2))) for own in roots]
         products, free = rows @ rows.T, range(roots.shape[-1])
 
-        def inner(fit: int) -> NDArray[Any]:
+        def inner(fit: int) -> Array:
             own, place = roots[fit, used[fit]].T, used[fit]
             gram, k = products[place][:, place], len(place)
             made = np.zeros((len(free), k, len(free), k), np.float32)
@@ -166,7 +166,7 @@ class Dual:
         made = (within - across @ self.rows) / self.root
         return np.asarray(made.reshape(vectors.shape))
 
-    def part(self, chosen: NDArray[Any]) -> Dual:
+    def part(self, chosen: Array) -> Dual:
         """Return some of the matrices."""
         some = np.arange(len(self.used))[chosen]
         used, inner = [self.used[one] for one in some], self.inner.part(chosen)
@@ -196,7 +196,7 @@ class ByClass:
         made = np.matmul(self.basis.T, made.reshape(m, classes, -1))
         return np.asarray(made.reshape(vectors.shape))
 
-    def part(self, chosen: NDArray[Any]) -> ByClass:
+    def part(self, chosen: Array) -> ByClass:
         """Return some of the matrices."""
         at = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
         places = at[:, None] * len(self.basis) + np.arange(len(self.basis))
@@ -213,7 +213,7 @@ class OneInverse:
         """Multiply vectors, shape (m, p), by the matrix."""
         return np.asarray(vectors @ self.matrix)
 
-    def part(self, chosen: NDArray[Any]) -> OneInverse:
+    def part(self, chosen: Array) -> OneInverse:
         """Return the same for some of the fits."""
         return self
 
@@ -226,7 +226,7 @@ class Identity:
         """Return the vectors."""
         return vectors
 
-    def part(self, chosen: NDArray[Any]) -> Identity:
+    def part(self, chosen: Array) -> Identity:
         """Return the same for some of the fits."""
         return self
 
@@ -255,7 +255,7 @@ class Downdate:
         within = np.einsum("bmk,bk->bm", self.core, within)
         return np.asarray(vectors + np.einsum("bm,bmp->bp", within, self.rows))
 
-    def part(self, chosen: NDArray[Any]) -> Downdate:
+    def part(self, chosen: Array) -> Downdate:
         """Return some of the matrices."""
         return Downdate(self.rows[chosen], self.core[chosen], self.norm[chosen])
 

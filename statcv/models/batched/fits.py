@@ -7,13 +7,12 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.models.base import Model, PlainFit, TrainingSet
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.folds import FEWEST, ROWS, Folds
 from statcv.models.linear_fits import LinearFits
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, Bools, Floats, Numbers
 from statcv.numeric.memory import keep_memory
 from statcv.numeric.threads import RECORD, shared
 from statcv.tables import Printed
@@ -88,7 +87,7 @@ class Computed:
     def __reduce__(self) -> tuple[Any, ...]:
         return np.asarray, (np.asarray(self),)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.asarray(self.compute(), dtype=dtype)
 
 
@@ -138,7 +137,7 @@ class FittedFolds(Printed):
     converged: Bools
     separated: Bools
     predict: Callable[[Numbers, Numbers], Floats]
-    chosen: dict[str, NDArray[Any]] | None = None
+    chosen: dict[str, Array] | None = None
     linear: LinearFits | None = None
     everywhere: Callable[[], Floats] | None = None
     at: Callable[[Floats, Numbers], Floats] | None = None

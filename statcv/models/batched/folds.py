@@ -15,7 +15,7 @@ from statcv.formula import Factors
 from statcv.models.base import TrainingSet
 from statcv.models.batched.blocks import CELLS, Block, few, pieces
 from statcv.models.batched.new_levels import NewLevels
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, Bools, Floats, Ints, Numbers
 from statcv.tables import Printed
 
 # ---- the matrices of fits ----
@@ -24,10 +24,10 @@ from statcv.tables import Printed
 class FoldMatrices(Protocol):
     """The design matrix of each of several fits."""
 
-    def matrix(self, fit: int, rows: NDArray[Any]) -> Floats:
+    def matrix(self, fit: int, rows: Array) -> Floats:
         """Return the matrix of some records, as learnt in the training set of a fit."""
 
-    def chosen(self, fits: NDArray[Any]) -> FoldMatrices:
+    def chosen(self, fits: Array) -> FoldMatrices:
         """Return the matrices of some fits, renumbered from 0."""
 
 
@@ -72,7 +72,7 @@ class Folds(Printed):
     copied: Ragged
     weights: Callable[[Numbers], Floats] | None = None
     outcome: Numbers | None = None
-    seeds: Callable[[Numbers], NDArray[np.int64]] | None = None
+    seeds: Callable[[Numbers], Ints] | None = None
     times: NDArray[np.int32] | None = None
     matrices: FoldMatrices | None = None
     _known: dict[Factors, NewLevels | None] = field(init=False, default_factory=dict)
@@ -256,7 +256,7 @@ class Folds(Printed):
         return Ragged.split(changed.values[gone], sizes)
 
     @cached_property
-    def changes(self) -> tuple[Ragged, NDArray[np.int64]]:
+    def changes(self) -> tuple[Ragged, Ints]:
         """The records that do not occur exactly once, with their counts."""
         if self.times is not None:
             fit, row = np.nonzero(self.times != 1)

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.formula import Factors
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Bools, Floats, Ints, Numbers
 
 if TYPE_CHECKING:
     from statcv.models.base import TrainingSet
@@ -145,7 +144,7 @@ class NewLevels:
         assert self.records.factors is not None
         return self.records.factors
 
-    def _kinds(self, codes: Mapping[str, Numbers], fit: int) -> NDArray[np.int64]:
+    def _kinds(self, codes: Mapping[str, Numbers], fit: int) -> Ints:
         """Return for each record the factors whose level is new, as binary digits."""
         made = np.zeros(len(next(iter(codes.values()))), dtype=np.int64)
         for place, (name, own) in enumerate(codes.items()):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.models.batched.blocks import CELLS
 from statcv.models.batched.risk_sets import RiskSets, Tied, risk_order
-from statcv.numeric.arrays import Bools, Floats
+from statcv.numeric.arrays import Array, Bools, Floats
 from statcv.numeric.gram import information_of
 from statcv.numeric.inverses import solve_well
 
@@ -86,7 +84,7 @@ class PartialLikelihoods:
         """Whether each training set has an event, shape (m,)."""
         return np.asarray((self.weights[:, self.sets.dead] > 0).any(axis=1))
 
-    def part(self, chosen: NDArray[Any] | slice) -> PartialLikelihoods:
+    def part(self, chosen: Array | slice) -> PartialLikelihoods:
         """Return some of the fits."""
         return replace(
             self,

@@ -11,12 +11,11 @@ from functools import reduce
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.models.batched.blocks import CELLS, Block, pieces
 from statcv.models.batched.downdate import ByClass, Dual, Factored, Inverse, Whole
 from statcv.models.families import EVERY, Family, Numeric, curvature
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, Bools, Floats, Numbers
 from statcv.numeric.gram import information_of, of_all_classes, quadratic_of
 from statcv.numeric.threads import WORTH, rows_times, shared
 
@@ -69,7 +68,7 @@ class Problem:
     def __len__(self) -> int:
         return len(self.block)
 
-    def part(self, chosen: NDArray[Any]) -> Problem:
+    def part(self, chosen: Array) -> Problem:
         """Return the problem of some of the fits."""
         ridge = self.ridge
         return replace(

@@ -9,14 +9,13 @@ steeply, is shortened. Fits that do not converge get their own Hessians.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.models.batched.downdate import Identity, Inverse
 from statcv.models.batched.problem import Problem
-from statcv.numeric.arrays import Bools, Floats
+from statcv.numeric.arrays import Array, Bools, Floats
 from statcv.numeric.newton import is_steep
 
 ACCURACY = 4e-11  # the error of linear predictors: 1e-11 in probabilities
@@ -37,7 +36,7 @@ class Gradients(Protocol):
     def gradient(self, theta: Floats) -> Floats:
         """Return the direction of steepest ascent of each fit, shape (m, q)."""
 
-    def part(self: P, chosen: NDArray[Any]) -> P:
+    def part(self: P, chosen: Array) -> P:
         """Return some of the fits."""
 
 
@@ -231,10 +230,10 @@ class Memory:
             made += (share - scale * dot(taken, made))[:, None] * step
         return made
 
-    def part(self, chosen: NDArray[Any]) -> Memory:
+    def part(self, chosen: Array) -> Memory:
         """Return what is remembered of some fits."""
         made = Memory(self.inverse.part(chosen))
-        made.kept = [tuple(one[chosen] for one in each) for each in self.kept]
+        made.kept = [(a[chosen], b[chosen], c[chosen]) for a, b, c in self.kept]
         return made
 
 

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.formula import is_strata
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import Array, Floats, Numbers
 
 
 def count_strata(names: Sequence[str]) -> int:
@@ -127,7 +125,7 @@ class RiskSets:
         return np.add.reduceat(values[..., self.dead], self.starts, axis=-1)
 
 
-def risk_order(y: Floats, strata: NDArray[Any]) -> Numbers:
+def risk_order(y: Floats, strata: Array) -> Numbers:
     """Return the order of signed times by stratum along the last axis, latest first.
 
     Among equal times those of events come first, so that outcomes that are permuted
@@ -179,7 +177,7 @@ class Tied:
         share = np.where(used, turn / many[:, rank], 0.0)
         return cls(time, rank, begins, share, mean[:, rank] * used)
 
-    def part(self, chosen: NDArray[Any] | slice) -> Tied:
+    def part(self, chosen: Array | slice) -> Tied:
         """Return the ties of some of the fits."""
         return replace(self, share=self.share[chosen], weight=self.weight[chosen])
 

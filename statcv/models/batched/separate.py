@@ -7,10 +7,8 @@ its training set by itself, under separation too, where it depends on where step
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.models.base import RidgeModel, TrainingSet, positive_weights
 from statcv.models.batched.blocks import Block
@@ -18,7 +16,7 @@ from statcv.models.batched.fits import FoldFits
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.problem import Problem
 from statcv.models.families import EXTREME, family_of, free_classes, width_of
-from statcv.numeric.arrays import Bools, Floats
+from statcv.numeric.arrays import Array, Bools, Floats
 from statcv.numeric.gram import column_units
 from statcv.numeric.inverses import solve_well
 from statcv.numeric.newton import Optimum, minimise
@@ -43,7 +41,7 @@ class Penalised:
         free = int(self.problem.family.basis.shape[1])
         return len(self.problem), free * self.problem.X.shape[-1]
 
-    def part(self, chosen: NDArray[Any]) -> Penalised:
+    def part(self, chosen: Array) -> Penalised:
         """Return some of the fits."""
         return Penalised(self.problem.part(chosen))
 

@@ -11,10 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations_with_replacement
 from math import comb
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.models.batched.blocks import CELLS, pieces
 from statcv.models.batched.centre import Centre
@@ -23,7 +21,7 @@ from statcv.models.batched.folds import Folds
 from statcv.models.batched.problem import Problem
 from statcv.models.batched.quasi_newton import ACCURACY, Until, climb, settle
 from statcv.models.families import TwoClasses
-from statcv.numeric.arrays import Bools, Floats
+from statcv.numeric.arrays import Array, Bools, Floats
 from statcv.numeric.gram import information_of
 from statcv.numeric.logistic import expit
 
@@ -110,7 +108,7 @@ class NearCentre:
     series: Series
     problem: Problem
 
-    def part(self, chosen: NDArray[Any]) -> NearCentre:
+    def part(self, chosen: Array) -> NearCentre:
         """Return some of the fits."""
         return replace(self, problem=self.problem.part(chosen))
 

@@ -12,14 +12,13 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.arguments import check_whole, one_of
 from statcv.errors import ArgumentTypeError, ModelError
 from statcv.formula import Design
 from statcv.models.base import Capabilities, Fit, Model, PlainFit, TrainingSet
 from statcv.models.imputation.chains import Chains, Variables, run_chains
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Bools, Floats, Ints, Numbers
 from statcv.numeric.survival import events_of, times_of
 from statcv.tables import Constructed
 from statcv.words import plural
@@ -252,7 +251,7 @@ class Completed:
         imputer: Imputer,
         design: Design,
         counts: Floats,
-        seeds: NDArray[np.int64],
+        seeds: Ints,
         first: int = 0,
         every: bool = False,
     ) -> Completed:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.arguments import PLAN
 from statcv.errors import ArgumentError, SchemeError, suggestion
 from statcv.folds import SCHEMES, FoldPlan, Ragged, Records, Response, Strata, balance
 from statcv.models import TrainingSet
+from statcv.numeric.arrays import Ints
 from statcv.words import plural
 
 DEFAULT_K = 5
@@ -184,6 +184,6 @@ def _least(records: Records) -> int:
 
 
 def _lacks_a_class(plan: FoldPlan, response: Response) -> bool:
-    training: NDArray[np.int64] = plan.counts(response.codes, response.classes)[0]
+    training: Ints = plan.counts(response.codes, response.classes)[0]
     present = response.counts > 0
     return bool((training[:, present] == 0).any())

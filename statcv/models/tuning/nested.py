@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.arguments import fit_seeds
 from statcv.folds import FoldPlan, Ragged
@@ -15,7 +14,7 @@ from statcv.models import TrainingSet
 from statcv.models.batched.folds import Folds
 from statcv.models.tuning.inner import InnerScheme
 from statcv.models.weights import with_given_weights
-from statcv.numeric.arrays import Array, Bools, Floats, Numbers
+from statcv.numeric.arrays import Array, Bools, Floats, Ints, Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +96,7 @@ def nest(
         each.append((fit + start, own[place], place, held, training.y[place]))
         baseline.append(plan.training_means(training.y.astype(float)))
 
-    def seeds(fits: Numbers) -> NDArray[np.int64]:
+    def seeds(fits: Numbers) -> Ints:
         every = zip(owner[fits].tolist(), fits - first[owner[fits]], strict=True)
         found = [fit_seeds(sets[one].seed, np.array([at]))[0] for one, at in every]
         return np.array(found, dtype=np.int64)

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.folds import by_quantile
 from statcv.folds.audit import UNLIKE, between_folds, opposite_twins
@@ -19,11 +18,12 @@ from statcv.inference.estimates.no_skill import MATERIAL, NoSkill
 from statcv.inference.estimates.values import values_by_repeat
 from statcv.inference.refits.refitting import uncensored_in_training
 from statcv.inference.tests.permutation import is_permutable
+from statcv.numeric.arrays import Array
 from statcv.results.result import CVResult
 from statcv.results.wording.phrases import caution
 from statcv.words import joined, listed
 
-Labels = NDArray[Any]
+Labels = Array
 
 PASSED_ON = {"weight": "weights", "all": "every subsample"}
 MAX_TRAINED = 10_000  # largest sum of training records that are fitted once more

@@ -14,7 +14,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.errors import ModelError
 from statcv.folds import Ragged
@@ -28,7 +27,7 @@ from statcv.models.batched.neighbors.search import (
     nearest_first,
 )
 from statcv.models.spread import fold_variances, variances
-from statcv.numeric.arrays import Bools, Floats, Numbers
+from statcv.numeric.arrays import Bools, Floats, Ints, Numbers
 
 # ---- standard deviations in each training set ----
 
@@ -340,7 +339,7 @@ class Neighborhood:
         return np.asarray(sums / np.where(total > 0, total, 1)[:, None])
 
 
-def _pieces(sizes: NDArray[np.int64], start: int) -> Iterator[slice]:
+def _pieces(sizes: Ints, start: int) -> Iterator[slice]:
     """Cut consecutive pairs so that their lists take little memory."""
     part = np.cumsum(sizes) // CELLS
     cuts = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(sizes)]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.folds import Ragged
 from statcv.models.batched.blocks import CELLS
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import Array, Floats, Numbers
 from statcv.numeric.threads import shared
 
 # columns up to which a tree finds neighbours faster than products do
@@ -177,7 +175,7 @@ def _products(records: Floats, points: Floats, least: int) -> Find:
     square = np.einsum("ij,ij->i", shifted, shifted)
     double = np.vstack([-2 * shifted.T, square])
 
-    def within(point: Floats, across: NDArray[Any]) -> tuple[NDArray[Any], Floats]:
+    def within(point: Floats, across: Array) -> tuple[Array, Floats]:
         """Return who may be as near as the reach of each point, and its square."""
         kind = np.finfo(across.dtype)
         lost, tiny = NOISE * float(kind.eps) * (p + 9), (p + 1) * float(kind.tiny)
