@@ -873,24 +873,6 @@ def test_the_interaction_of_clusters_is_that_of_their_sums(copies):
     assert by_hand < added._interaction(y, read, (0, 1))
 
 
-@pytest.mark.parametrize("scheme", ["montecarlo", "bootstrap"])
-def test_records_of_splits_that_overlap_are_ranked_beyond_the_training_means(scheme):
-    data = simulated(60)
-    alone = scv.cv("y ~ 1", data, scheme=scheme, seed=1).estimate("auprc")
-    assert alone.value == pytest.approx(data["y"].mean())
-    res = scv.cv("y ~ a", data, scheme=scheme, seed=1)
-    scores = res.scores
-    beyond = pd.Series(scores.predicted - scores.baseline[scores.split])
-    means = beyond.groupby(scores.row).mean()
-    by_hand = METRICS["auprc"](scores.y[means.index], means.to_numpy())
-    assert res.estimate("auprc").value == pytest.approx(by_hand)
-    # an equal shift of all predictions of a split changes no draw
-    form, weights = _form(scores, METRICS["auprc"], "pooled"), np.ones((1, 60))
-    shift = np.linspace(-0.2, 0.2, scores.n_splits)[scores.split]
-    shifted = (scores.predicted + shift)[None]
-    assert form.value(shifted, shifted, weights) == pytest.approx(by_hand)
-
-
 @pytest.mark.parametrize("by", [{}, {"stratify": "id"}])
 def test_a_precision_varies_as_when_records_or_clusters_are_deleted(by):
     data = simulated(36, seed=6).assign(id=np.arange(36) // 2)
