@@ -313,7 +313,7 @@ def _variation(
             excess, below, above = (one + chosen for one in added)
             # fits that rank all records alike err downwards, beside what others add
             excess, above = excess + between, above + between
-            if how == "pooled":
+            if how == "pooled" and (metric.pairs is not None or scores.apart):
                 # by distributional bias a pooled area is expected to miss the model's
                 below += max(draws.bias, 0.0) ** 2
                 above += min(draws.bias, 0.0) ** 2
