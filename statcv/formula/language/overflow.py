@@ -47,6 +47,9 @@ def refuse_overflow(values: Floats, named: str) -> None:
 def refuse_underflow(design: Design) -> None:
     """Check that sums of powers of no column of the matrix are 0 by rounding."""
     matrix, names = design.matrix, design.names
+    # a mean square shows that the largest value is not too small
+    if (design.squares > len(matrix) * SMALLEST**2).all():
+        return
     size = np.maximum(matrix.max(axis=0, initial=0.0), -matrix.min(axis=0, initial=0.0))
     small = (size > 0) & (size < SMALLEST)
     if small.any():
@@ -70,8 +73,14 @@ def refuse_learning_overflow(terms: Terms) -> None:
 
 def _too_large(values: Floats) -> float:
     """Return the size of the largest finite number if its powers overflow, else 0."""
-    largest = float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
-    return largest if largest > _most(len(values)) else 0.0
+    most = _most(len(values))
+    cells = values.reshape(len(values), -1)
+    with np.errstate(invalid="ignore", over="ignore"):
+        squares = float(np.einsum("ij,ij->", cells, cells))  # one quick sum
+    if squares <= most**2:
+        return 0.0
+    largest = float(np.abs(cells[np.isfinite(cells)]).max(initial=0.0))
+    return largest if largest > most else 0.0
 
 
 def _most(n: int) -> float:
