@@ -157,7 +157,8 @@ class Draws:
         on a held-out record and a training record is counted as well by the influence
         of held-out records on other fits (Efron & Stein 1981). Of ranks it is all, as
         the sign of a coefficient is not a smooth function of it, unless terms are
-        chosen (:func:`_share_of_area`).
+        chosen (:func:`_share_of_area`); a mean over folds then has it times the squared
+        share of the fits that have a column.
     """
 
     error: Floats
@@ -196,10 +197,11 @@ class Draws:
 
     @property
     def bias(self) -> float:
-        """The bias of an estimate, which is that of the draws by the share SMOOTH.
+        """Half of the mean error of the draws, an estimate of the bias of the estimate.
 
-        Draws add the variation of the fits to fits that vary already, and with it the
-        bias that a fit has by the records that it lacks.
+        Draws add the variation of the fits to that of the fits given, and so show the
+        bias twice. It contains the optimism of the model, which is evaluated on its own
+        records.
         """
         return SMOOTH * float(self.error.mean())
 
@@ -259,9 +261,8 @@ def draw(
         elif metric.rank:
             of_pairs = chosen and metric.pairs is not None
             share = _share_of_area(held) if of_pairs else 1.0
-            if of_pairs and how != "pooled":
-                # fits whose penalty leaves out all columns do not move, so that only
-                # the others move the mean over folds or pairs
+            if chosen and metric.is_auroc and how != "pooled":
+                # the draws move the model, but of the folds only those with a column
                 share *= scores.sensitivity.varying**2
             drawn.append(Draws(error, held, alone, share))
         else:  # a smooth function of the coefficients
@@ -372,7 +373,7 @@ def variance_at_equality(
 
 # metrics whose denominators depend on the predicted classes, so that they may count few
 OF_FEW = ("precision", "npv", "f1", "f1_macro", "matthews")
-ADDED = 2.0  # records that are added to a table of classes (Agresti & Coull 1998)
+ADDED = 2.0  # records added to a table, ½ per cell of two classes (Agresti & Min 2005)
 
 
 def with_added(metric: Metric) -> Metric:

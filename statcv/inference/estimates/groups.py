@@ -52,12 +52,11 @@ def joined_groups(
 ) -> RandomEffects:
     """Combine the estimates of groups by a random-effects meta-analysis.
 
-    A metric between 0 and 1, such as auROC, is combined on the logit scale, and a
-    ratio, such as O:E, on the log scale (Snell, Ensor, Debray, Moons & Riley 2018), as
-    is a mean error of numbers.
-    Then ``se`` and ``tau2`` are on that scale, and the estimate and the intervals are
-    transformed back. A group without a standard error, or at an end of the scale, is
-    excluded.
+    A metric between 0 and 1, such as auROC, is combined on the logit scale; a ratio,
+    such as O:E, and a mean error of numbers are combined on the log scale (Snell,
+    Ensor, Debray, Moons & Riley 2018). Then ``se`` and ``tau2`` are on that scale, and
+    the estimate and the intervals are transformed back. A group without a standard
+    error, or at an end of the scale, is excluded.
 
     Parameters
     ----------

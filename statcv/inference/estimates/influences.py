@@ -307,6 +307,7 @@ class Influences:
             draws = self.draws.minus(other.draws)
         units, held = self.units.joined(other.units), self.held - other.held
         found = Influences(self.value - other.value, held, units, draws)
+        # cautious, as the added records of two models count as independent
         return replace(found, unseen=self.unseen + other.unseen)
 
 

@@ -136,20 +136,23 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     what the fits add to it when records are weighted at random (:class:`Draws`), for
     errors above and below 0 separately; for a mean over folds or pairs, also the
     variance of the interaction of pairs, and for an area under the precision-recall
-    curve that of the shares of the classes, where records are deleted in turn. For a
-    metric between 0 and 1 that ranks or counts records the limits have the shape of
-    Wilson's: the variance for a parameter θ is proportional to θ(1 - θ). What the fits
-    add to the variance of sensitivity and specificity is not, since a fit may decide
-    all records alike; it is at least their variance between the fits, each applied to
-    all records. The upper limit of an area counts that variance too where a penalty
-    leaves out all columns in some fits. The area of a model that chooses terms varies
-    more where nearly equal training sets share one choice, and a pooled area on the
-    side on which its bias lies. For a ratio, and a mean error of numbers, the limits
-    are computed on the logarithmic scale. The part of a calibration slope below 0 is an
-    error of that size at least, since a fit has no skill at worst. Student's t has the
-    degrees of freedom of two samples as large as the smaller class, or for losses and
-    calibration fewer than records if a few of them determine the variance
-    (Satterthwaite); clusters of unequal size count as fewer.
+    curve that of the shares of the classes; its variance is at least that of deleting
+    each record in turn. For a metric between 0 and 1 that ranks or counts records the
+    limits have the shape of Wilson's: the variance for a parameter θ is proportional to
+    θ(1 - θ). What the fits add to the variance of sensitivity and specificity is not,
+    since a fit may decide all records alike; it is at least their variance between the
+    fits, each applied to all records. The standard error and the upper limit of an area
+    count that variance too where a penalty leaves out all columns in some fits. The
+    area of a model that chooses terms varies more where nearly equal training sets
+    share one choice, and an area that is pooled for want of both classes in each fold
+    on the side opposite to its bias. Precision, negative predictive value, F1 and
+    Matthews' correlation count two records that are added to the table. For a ratio,
+    and a mean error of numbers, the limits are computed on the logarithmic scale. The
+    part of a calibration slope below 0 is an error of that size at least, since a fit
+    has no skill at worst. Student's t has the degrees of freedom of two samples as
+    large as the smaller class, or for losses and calibration fewer than records if a
+    few of them determine the variance (Satterthwaite); clusters of unequal size count
+    as fewer.
 
     Parameters
     ----------
@@ -304,7 +307,8 @@ def _variation(
         known *= shared_training(scores, metric)
     if metric.rank and metric.pairs is None:
         known += found.of_shares  # shares do not depend on the fits
-        known *= _by_deletion(metric, found)
+        if metric.no_skill is None:  # an area under the precision-recall curve
+            known *= _by_deletion(metric, found)
     excess, below, above = 0.0, 0.0, _of_unseen_errors(scores, metric, found.units)
     if draws is not None:
         between, added = _between_fits(scores, metric), (draws.excess, *draws.sides)
@@ -313,8 +317,7 @@ def _variation(
             excess, below, above = (one + chosen for one in added)
             # fits that rank all records alike err downwards, beside what others add
             excess, above = excess + between, above + between
-            if how == "pooled" and (metric.pairs is not None or scores.apart):
-                # by distributional bias a pooled area is expected to miss the model's
+            if _is_biased(scores, metric, how):
                 below += max(draws.bias, 0.0) ** 2
                 above += min(draws.bias, 0.0) ** 2
         else:
@@ -324,6 +327,16 @@ def _variation(
     variances = known + excess, known, (known + below, known + above)
     words = _in_words(scores, metric, found)
     return _Variation(found.value, *variances, df, found.units.kind, words)
+
+
+def _is_biased(scores: Scores, metric: Metric, how: str) -> bool:
+    """Return whether ranks are pooled although fits predict on other levels.
+
+    Where each fold has both classes, a mean over folds has no such bias. A precision
+    hardly has it unless predictions of several fits are averaged.
+    """
+    pooled = how == "pooled" == scores.headline(metric)
+    return pooled and (metric.no_skill is not None or scores.apart)
 
 
 def _by_deletion(metric: Metric, found: Influences) -> float:
@@ -384,6 +397,7 @@ def _of_one_choice(scores: Scores, metric: Metric, value: float, given: float) -
     shared, model = shared_training(scores), scores.sensitivity.setup.model
     if not (metric.is_auroc and shared > NEARLY_TWICE and chooses_terms(model)):
         return 0.0
+    # without signal all of a choice is noise, and none of it where ranks are certain
     return given * (shared - 1) * (1 - (2 * value - 1) ** 2)
 
 

@@ -93,7 +93,7 @@ TIMES = 9999  # random swaps of a permutation test
 AVERAGED = "pooled, averaged"  # the metric of the mean predictions of the records
 CHOSEN_ALIKE = ASSUMED["chosen_alike"]
 OF_DECISIONS = ASSUMED["decisions"]
-# metrics that a fit gains, or loses, by finding more records positive
+# metrics in which a fit gains, or loses, by finding more records positive
 TRADED = ("sensitivity", "specificity", "f1")
 AGAINST_NULL = ASSUMED["against_null"]
 

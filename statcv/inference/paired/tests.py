@@ -504,14 +504,14 @@ def paired_influence(
         difference = 0.0 if abs(difference) <= ROUNDING else difference
     most = limits[1] - limits[0]
     equal = math.nan
-    if draws is not None and difference and at_equality < 1:
-        smooth = given + excess * min(SMOOTH / draws.share, 1)
-        smooth = max(smooth, given * inflated)
-        equal = max(math.sqrt(at_equality * smooth), abs(below))
-    elif traded and difference:
+    if se and traded and difference:
         # the fits move the estimate itself more than its distance from the truth
         moved = given * (2 * inflated - 1) if draws is None else draws.moved.var()
         equal = max(se, math.sqrt(moved))
+    elif se and draws is not None and difference and at_equality < 1:
+        smooth = given + excess * min(SMOOTH / draws.share, 1)
+        smooth = max(smooth, given * inflated)
+        equal = max(math.sqrt(at_equality * smooth), abs(below))
     return PairedTest.of(
         difference, se, level, df, most=most, reason=reason, equal=equal
     )

@@ -384,8 +384,8 @@ class Derivative:
     value : float or None
         The metric itself, if it is known by the way.
     unseen : float
-        The variance due to records that were not seen, but are added (Agresti & Coull
-        1998), if the value is one that counts them.
+        The variance due to records that were not seen, but are added (Agresti & Min
+        2005), if the value is one that counts them.
     """
 
     weight: Floats
