@@ -225,13 +225,16 @@ def check_nested(plan: FoldPlan, metric: Metric) -> None:
 
 def _joined(found: list[NestedLosses], k: int, level: float) -> NestedCV:
     # the pooled sd of all inner losses
-    mean, squares, count, outer, n = np.transpose([numbers for _, numbers in found])
-    nested, cv = float(mean @ count / count.sum()), float(outer.mean())
-    total = squares.sum() + count @ (mean - nested) ** 2
-    sd = math.sqrt(total / (count.sum() - 1))
-    mse = float(np.mean([ahead for ahead, _ in found]))
+    count = sum(one.count for one in found)
+    nested = sum(one.mean * one.count for one in found) / count
+    cv = float(np.mean([one.cv for one in found]))
+    squares = sum(one.squares + one.count * (one.mean - nested) ** 2 for one in found)
+    sd = math.sqrt(squares / (count - 1))
+    # squared distance of inner and outer error, minus the noise of the outer
+    ahead = np.array([(one.within - one.outside) ** 2 - one.spread for one in found])
+    mse = float(ahead.mean())
     # the standard error if losses were independent
-    naive = sd / math.sqrt(n.mean())
+    naive = sd / math.sqrt(np.mean([one.n for one in found]))
     found_se = math.sqrt(max(mse, 0.0) * (k - 1) / k)
     # between independent folds and identical folds
     se = max(naive, min(found_se, math.sqrt(k) * naive))
@@ -247,10 +250,34 @@ def _joined(found: list[NestedLosses], k: int, level: float) -> NestedCV:
 # ---- fits that leave out one fold or two ----
 
 
-# for each fold the squared distance of inner and outer mean loss, minus the noise of
-# the outer; and of all losses the mean of the inner ones, their sum of squares about
-# it, their number, the mean of the outer ones and their number
-NestedLosses = tuple[Floats, tuple[float, float, int, float, int]]
+@dataclass(frozen=True, eq=False)
+class NestedLosses:
+    """The mean losses of one division into folds.
+
+    Attributes
+    ----------
+    within : numpy.ndarray, shape (k,)
+        Mean loss by cross-validation of all folds but one.
+    outside : numpy.ndarray, shape (k,)
+        Mean loss in that fold, by the fit on all the others.
+    spread : numpy.ndarray, shape (k,)
+        Variance of the mean in ``outside``.
+    mean, squares, count : float
+        Mean, sum of squares about the mean, and number of the losses within.
+    cv : float
+        Mean loss by the usual cross-validation.
+    n : int
+        Number of the losses of the usual cross-validation.
+    """
+
+    within: Floats
+    outside: Floats
+    spread: Floats
+    mean: float
+    squares: float
+    count: float
+    cv: float
+    n: int
 
 
 def fits_each(k: int) -> int:
@@ -324,9 +351,14 @@ def nested_losses(
         # the mean loss of each fold, by the fit that left out this fold alone
         outside = np.bincount(fold, own, k) / count
         spread = np.bincount(fold, (own - outside[fold]) ** 2, k)
-        # the loss without a fold, by fits that never met its records
-        within = np.bincount(other, inner, k) / np.bincount(other, minlength=k)
-        ahead = (within - outside) ** 2 - spread / (count - 1) / count
-        mean = float(inner.mean())
-        squares = float(((inner - mean) ** 2).sum())
-    return ahead, (mean, squares, len(inner), float(own.mean()), len(own))
+        return NestedLosses(
+            # the loss without a fold, by fits that never met its records
+            within=np.bincount(other, inner, k) / np.bincount(other, minlength=k),
+            outside=outside,
+            spread=spread / (count - 1) / count,
+            mean=float(inner.mean()),
+            squares=float(((inner - inner.mean()) ** 2).sum()),
+            count=float(len(inner)),
+            cv=float(own.mean()),
+            n=len(own),
+        )
