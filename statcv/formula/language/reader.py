@@ -436,16 +436,12 @@ def _check_call(function: object, call: ast.Call, name: str, code: str) -> None:
             f"cannot read the term {code!r}: {error}. It is {name}({shown}){powers}."
         ) from None
     unknown = {*known.parameters} - {*bound.arguments}
-    if {"df", "knots"} <= unknown and name != "bs":  # to which R gives some by default
+    if name in ("cr", "cs", "cc") and {"df", "knots"} <= unknown:
         raise FormulaError(
             f"the term {code!r} needs its degrees of freedom or knots, as in "
             f"{name}(x, df=4)."
         )
-    bases = {"bs", "cr", "cs", "cc"}
-    if name == "te" and not all(
-        isinstance(one, ast.Call) and getattr(one.func, "id", None) in bases
-        for one in call.args
-    ):
+    if name == "te" and any(isinstance(one, ast.Name) for one in call.args):
         raise FormulaError(
             f"the term {code!r} multiplies splines, and their degrees of freedom are "
             "given, as in te(cr(x, df=4), cr(z, df=4)); the product of two columns is "
