@@ -320,9 +320,9 @@ def test_a_number_is_not_taken_for_a_name_without_backticks(data):
 
 
 def test_the_columns_of_the_data_are_named(data):
-    refused(ColumnError, "Its columns are y, amount, age", cv, "zzz ~ age", data)
+    refused(ColumnError, "The columns are y, amount, age", cv, "zzz ~ age", data)
     one = pd.DataFrame({"y;age": ["0;1.5"] * 9})
-    words = ["Its only column is 'y;age'", "with the separator ';'?"]
+    words = ["The only column is 'y;age'; read", "with the separator ';'."]
     refused(ColumnError, words, cv, "y ~ age", one)
 
 
@@ -361,11 +361,22 @@ def test_an_outcome_whose_first_level_is_what_is_predicted(data):
 
 def test_weights_of_0_leave_rows_out_as_in_r(data):
     weighted = data.assign(w=np.where(ROWS < 8, 0.0, 2.0))
-    with pytest.warns(MissingDataWarning, match="8 of 40 rows .* positive weight 8"):
+    with pytest.warns(
+        MissingDataWarning, match="8 of 40 rows were omitted: 8 of weight 0"
+    ):
         found = cv("y ~ age", weighted, weights="w", k=4, seed=1)
     alone = cv("y ~ age", weighted[ROWS >= 8], weights="w", k=4, seed=1)
     pd.testing.assert_frame_equal(found.predictions, alone.predictions)
     assert str(found.metrics()) == str(alone.metrics())
+    gaps = weighted.assign(age=data["age"].where(ROWS < 37))
+    with pytest.warns(
+        MissingDataWarning, match="omitted: 8 of weight 0, missing age 3"
+    ):
+        found = cv("y ~ age", gaps, weights="w", k=4, seed=1)
+    assert found.rows == "n = 29 of 40, 8 of weight 0, 3 incomplete"
+    said = " ".join(str(found.summary()).split())
+    assert "3 left out as incomplete (missing: age 3); 8 of weight 0 left out." in said
+    assert dict(found.design.missing) == {"age": 3}
 
 
 def test_a_variable_of_the_script_is_no_column(data):
@@ -501,7 +512,7 @@ def test_a_training_set_without_a_class(data):
         "training set of fold 6",
         "class 'yes'",
         "1 of 40",
-        "; there is one in all",
+        "; the data have only one record of it",
     ]
     refused(OutcomeError, words, cv, "y ~ age", alone, scheme="loocv")
     three = data.assign(y=np.where(ROWS == 5, "c", np.where(ROWS % 2, "a", "b")))

@@ -469,11 +469,11 @@ def _of_numpy(name: str) -> str:
 def _those_of(columns: Collection[str]) -> str:
     """Return which columns the data have, and whether the file was read as one."""
     if len(columns) > 1:
-        return f" Its columns are {listed([*columns])}."
+        return f" The columns are {listed([*columns])}."
     (only,) = columns
     mark = re.search(r"[;,\t| ]", only)
-    how = f"; was the file read with the separator {mark[0]!r}?" if mark else "."
-    return f" Its only column is {only!r}{how}"
+    how = f"; read the file with the separator {mark[0]!r}" if mark else ""
+    return f" The only column is {only!r}{how}."
 
 
 def _import(name: str) -> str:
