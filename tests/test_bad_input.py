@@ -220,12 +220,27 @@ def test_a_code_beside_0_and_1_in_the_outcome_is_named_once(data, code):
     assert [f"2 rows, where it is {code}" in one for one in about] == [True]
 
 
-@pytest.mark.parametrize("word", [".", "NA", " ", "n/a"])
+@pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
+def test_three_numbers_of_which_one_is_a_code_are_not_called_0_or_1(data):
+    odd = data.assign(y=np.array([10, 50, 99])[ROWS % 3])
+    with pytest.warns(MissingDataWarning, match="'y' has 99 in 13 rows") as said:
+        cv("y ~ age", odd, k=2, seed=1)
+    assert not [one for one in said if "0 or 1" in str(one.message)]
+
+
+@pytest.mark.parametrize("word", [".", "NA", " ", "n/a", "NULL"])
 def test_a_level_that_seems_to_mean_missing_is_named(data, word):
     odd = data.assign(g=data["g"].where(ROWS > 3, word))
     said = f"column 'g' has the level {word!r} in 4 rows"
     with pytest.warns(MissingDataWarning, match=re.escape(said)):
         cv("y ~ g", odd, k=2, model=scv.models.Logit(C=1.0), seed=1)
+
+
+def test_a_null_genotype_is_a_level_like_others(data):
+    genotypes = data.assign(g=np.where(ROWS % 3 > 0, "null", "present"))
+    cv("y ~ g", genotypes, k=2, seed=1)
+    known = pd.Series(ROWS // 2).astype(str).where(ROWS > 2, "null")
+    fold_plan("y", data.assign(who=known), stratify="who", seed=1)
 
 
 def test_a_negative_number_beside_none_seems_to_mean_missing(data):
@@ -290,16 +305,24 @@ def test_an_unknown_column(data, formula, words):
 @pytest.mark.parametrize("name", ["CRP %", "mean age", "mean-age", "Hb (g/l)", "1st"])
 def test_an_odd_name_without_backticks(data, name):
     odd = data.rename(columns={"age": name})
-    words = f"The column {name!r} is written in backticks, `{name}`."
+    words = f"Write the column {name!r} in backticks: `{name}`."
     with pytest.raises((ColumnError, FormulaError)) as caught:
         cv(f"y ~ g + {name}", odd)
     assert words in str(caught.value)
 
 
+def test_a_number_is_not_taken_for_a_name_without_backticks(data):
+    numbered = data.rename(columns={"amount": "1"})
+    words = refused(
+        ColumnError, "no column 'zzz'", cv, "y ~ poly(age, 1) + zzz", numbered
+    )
+    assert "backticks" not in words
+
+
 def test_the_columns_of_the_data_are_named(data):
-    refused(ColumnError, "Its columns are y, amount, age", cv, "zzz ~ age", data)
+    refused(ColumnError, "The columns are y, amount, age", cv, "zzz ~ age", data)
     one = pd.DataFrame({"y;age": ["0;1.5"] * 9})
-    words = ["Its only column is 'y;age'", "with the separator ';'?"]
+    words = ["The only column is 'y;age'; read", "with the separator ';'."]
     refused(ColumnError, words, cv, "y ~ age", one)
 
 
@@ -313,26 +336,47 @@ def test_several_rows_of_names(data):
 
 def test_row_numbers_among_all_columns_are_named(data):
     numbered = data[["y", "age"]].reset_index()
-    with pytest.warns(StatcvWarning, match=r"'index' counts the rows.*\(- index\)"):
+    with pytest.warns(StatcvWarning, match=r"'index' numbers the rows.*\(- index\)"):
         cv("y ~ .", numbered, k=2, seed=1)
     for formula in ("y ~ . - index", "y ~ age + index"):
         cv(formula, numbered, k=2, seed=1)
+    named = numbered.rename(columns={"y": "covid", "index": "id"})
+    named["id"] += 1
+    with pytest.warns(StatcvWarning, match="'id' numbers the rows"):
+        cv("covid ~ .", named, k=2, seed=1)
+    years = data[["y", "age"]].assign(year=1961 + ROWS)
+    cv("y ~ .", years, k=2, seed=1)
 
 
 def test_an_outcome_whose_first_level_is_what_is_predicted(data):
     told = data.assign(y=np.where(data["y"] == 1, "ja", "nein"))
     with pytest.warns(StatcvWarning, match="'nein' is the positive class.*'ja' pred"):
         cv("y ~ age", told, k=2, seed=1)
-    assert cv("y ~ age", told, positive="ja", k=2, seed=1).design.outcome.positive
+    assert (
+        cv("y ~ age", told, positive="ja", k=2, seed=1).design.outcome.positive == "ja"
+    )
+    for first, second in (("nein", "yes"), ("fall", "spring")):
+        cv("y ~ age", data.assign(y=np.where(ROWS % 2, first, second)), k=2, seed=1)
 
 
 def test_weights_of_0_leave_rows_out_as_in_r(data):
     weighted = data.assign(w=np.where(ROWS < 8, 0.0, 2.0))
-    with pytest.warns(MissingDataWarning, match="8 of 40 rows .* positive weight 8"):
+    with pytest.warns(
+        MissingDataWarning, match="8 of 40 rows were omitted: 8 of weight 0"
+    ):
         found = cv("y ~ age", weighted, weights="w", k=4, seed=1)
     alone = cv("y ~ age", weighted[ROWS >= 8], weights="w", k=4, seed=1)
     pd.testing.assert_frame_equal(found.predictions, alone.predictions)
     assert str(found.metrics()) == str(alone.metrics())
+    gaps = weighted.assign(age=data["age"].where(ROWS < 37))
+    with pytest.warns(
+        MissingDataWarning, match="omitted: 8 of weight 0, missing age 3"
+    ):
+        found = cv("y ~ age", gaps, weights="w", k=4, seed=1)
+    assert found.rows == "n = 29 of 40, 8 of weight 0, 3 incomplete"
+    said = " ".join(str(found.summary()).split())
+    assert "3 left out as incomplete (missing: age 3); 8 of weight 0 left out." in said
+    assert dict(found.design.missing) == {"age": 3}
 
 
 def test_a_variable_of_the_script_is_no_column(data):
@@ -468,7 +512,7 @@ def test_a_training_set_without_a_class(data):
         "training set of fold 6",
         "class 'yes'",
         "1 of 40",
-        "; there is one in all",
+        "; the data have only one record of it",
     ]
     refused(OutcomeError, words, cv, "y ~ age", alone, scheme="loocv")
     three = data.assign(y=np.where(ROWS == 5, "c", np.where(ROWS % 2, "a", "b")))
@@ -478,7 +522,7 @@ def test_a_training_set_without_a_class(data):
 @pytest.mark.parametrize("word", ["", "NA", "unknown"])
 def test_a_word_for_missing_identifiers_is_named(data, word):
     known = pd.Series(ROWS // 2).astype(str)
-    said = f"3 records have {word!r} in who, and count as one group"
+    said = f"3 records have {word!r} in who, and count as one cluster"
     with pytest.warns(FoldWarning, match=said):
         fold_plan("y", data.assign(who=known.where(ROWS > 2, word)), stratify="who")
     fold_plan("y", data.assign(who=known.where(ROWS > 0, word)), stratify="who")
@@ -637,7 +681,7 @@ def test_folds_of_other_rows(data):
     other = pd.Series(ROWS % 3, index=ROWS + 7)
     refused(DataError, "labels", cv, "y ~ age", data, scheme=other)
     plan = cv("y ~ age", data.head(30), k=3, seed=1).plan
-    words = "the plan is for 30 records, but 40 rows are complete"
+    words = "the plan is for 30 records, but 40 rows are used"
     refused(SchemeError, words, cv, "y ~ age", data, scheme=plan)
     refused(SchemeError, "KFold is a class", cv, "y ~ age", data, scheme=KFold)
     refused(SchemeError, "could not split", cv, "y ~ age", data, scheme=KFold(50))

@@ -138,7 +138,7 @@ class Checkpoint:
 
         Raises
         ------
-        errors.CheckpointError
+        CheckpointError
             If it belongs to another call, data set or version; the message says which.
         If it is not a checkpoint and holds other files.
         """
@@ -197,9 +197,8 @@ class Checkpoint:
     def told(self, ranges: Sequence[range]) -> str:
         """Say what an interrupted run leaves behind: the fits already in files."""
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", errors.CheckpointWarning
-            )  # was given at the start
+            # it was given at the start
+            warnings.simplefilter("ignore", errors.CheckpointWarning)
             done = sum(map(len, self.read(ranges)))
         return (
             f"{done} of {plural(self.fits, 'fit')} are kept in "
@@ -280,7 +279,7 @@ def identity_of(setup: Setup) -> dict[str, Any]:
 
     Raises
     ------
-    errors.CheckpointError
+    CheckpointError
         If the model cannot be distinguished from another.
     """
     python = ".".join(platform.python_version_tuple()[:2])

@@ -218,7 +218,12 @@ def check_training_sets(design: Design, plan: FoldPlan) -> None:
 def _in_every_set(count: int, spread: str) -> str:
     """Return what puts a class, or an event, into every training set."""
     if count == 1:
-        return "there is one in all records, so that no scheme can avoid this."
+        classes = spread == "classes"
+        such = "record of it" if classes else "event"
+        advice = f"{'merge classes, or ' * classes}choose another outcome"
+        return (
+            f"the data have only one {such}, so that no scheme avoids this; {advice}."
+        )
     return f"use fewer folds, or a scheme that spreads the {spread}."
 
 

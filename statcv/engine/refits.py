@@ -37,7 +37,7 @@ OF_THE_OUTCOME = (OutcomeError, SchemeError, FitError, MetricError)
 
 @dataclass(frozen=True, eq=False)
 class OutcomePermutations:
-    """OutcomePermutations of the outcome among the records.
+    """Permutations of the outcome among the records.
 
     Attributes
     ----------

@@ -105,8 +105,9 @@ def _given(
     if isinstance(scheme, FoldPlan):
         if scheme.n != n:
             raise SchemeError(
-                f"the plan is for {scheme.n} records, but {n} rows are complete, "
-                "or kept by na_action='pass'."
+                f"the plan is for {scheme.n} records, but {n} rows are used: "
+                "those that are complete, or kept by na_action='pass', and have a "
+                "weight above 0."
             )
         if scheme.rows is not None and not scheme.rows.equals(frame.index):
             raise SchemeError(

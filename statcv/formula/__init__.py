@@ -33,7 +33,7 @@ from statcv.formula.outcomes.survival import read_horizons as read_horizons
 from statcv.formula.outcomes.survival import status_by as status_by
 from statcv.formula.row_values import row_values as row_values
 from statcv.formula.row_values import row_weights as row_weights
-from statcv.formula.text_numbers import MISSING as MISSING
+from statcv.formula.text_numbers import means_missing as means_missing
 from statcv.formula.text_numbers import why_text as why_text
 from statcv.formula.updating import updated_formula as updated_formula
 from statcv.formula.updating import updated_in_comparison as updated_in_comparison

@@ -54,6 +54,8 @@ class Design(Printed):
         For each column, how many of the dropped rows lack it.
     absent : dict
         For each column that kept rows lack, which of them do.
+    weightless : int
+        Number of complete rows that were dropped because their weight is 0.
 
     Examples
     --------
@@ -71,11 +73,17 @@ class Design(Printed):
     n_given: int
     missing: Mapping[str, int]
     absent: Mapping[str, Bools] = field(default_factory=dict)
+    weightless: int = 0
 
     @property
     def n(self) -> int:
         """The number of kept rows."""
         return len(self.kept)
+
+    @property
+    def n_incomplete(self) -> int:
+        """The number of rows that were dropped because they are incomplete."""
+        return self.n_given - self.n - self.weightless
 
     @property
     def n_absent(self) -> int:
@@ -286,10 +294,9 @@ def make_design(
     numbers = NumericColumns.of(frame, parsed.columns)
     covariates = {} if numbers else {name: frame[name] for name in parsed.columns}
     kept, missing = _complete_rows(given, covariates, len(frame), parsed, action)
+    n_complete = len(kept)
     if weights is not None:
-        weighing = row_weights(weights, frame, kept) > 0
-        if weightless := int((~weighing).sum()):
-            kept, missing = kept[weighing], {**missing, "positive weight": weightless}
+        kept = kept[row_weights(weights, frame, kept) > 0]
     index = frame.index
     if len(kept) < len(frame):
         index = index[kept]
@@ -332,6 +339,7 @@ def make_design(
         n_given=len(frame),
         missing=missing,
         absent=absent,
+        weightless=n_complete - len(kept),
     )
     overflow.refuse_not_finite(design)
     return design

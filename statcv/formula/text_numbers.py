@@ -23,7 +23,7 @@ from statcv.words import plural, stored_sections
 SHOWN: Final = 3  # values of a kind in a message
 DATE: Final = r"\d{4}([-/.])\d{1,2}\1\d{1,2}([ T].*)?|\d{1,2}([-/.])\d{1,2}\3\d{2,4}"
 MOST_COLUMNS: Final = 100  # columns among whose numbers codes are looked for
-MISSING: Final = frozenset(["", ".", "..", "?", "na", "n/a", "#n/a", "nan", "null"])
+MISSING: Final = frozenset(["", ".", "..", "?", "na", "n/a", "#n/a", "nan"])
 NUMBER: Final = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 
 
@@ -138,10 +138,22 @@ def why_text(column: pd.Series[Any], name: str) -> str:
     return "" if found is None else f" {found[0]}"
 
 
+def means_missing(text: str) -> bool:
+    """Return whether a text usually stands for a missing value.
+
+    ``null`` does only in capitals: in small letters it is a genotype.
+
+    >>> means_missing(" n/a "), means_missing("NULL"), means_missing("null")
+    (True, True, False)
+    """
+    bare = text.strip()
+    return bare in ("NULL", "#NULL!") or bare.casefold() in MISSING
+
+
 def warn_of_missing_levels(counts: pd.Series[int], name: str) -> None:
     """Name levels such as ``"."`` that seem to stand for missing values."""
     for level, count in counts.items():
-        if isinstance(level, str) and level.strip().casefold() in MISSING:
+        if isinstance(level, str) and means_missing(level):
             warn(
                 f"column {name!r} has the level {level!r} in {plural(count, 'row')}: "
                 f"{_if_missing(level)}. Here it is a level like others.",

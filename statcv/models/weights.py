@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from statcv.errors import OutcomeError
 from statcv.folds import FoldPlan
 from statcv.models.batched.folds import Folds
 from statcv.numeric.arrays import Floats, Numbers
@@ -23,28 +22,18 @@ def class_scales(plan: FoldPlan, given: Floats) -> Floats | None:
     ----------
     plan : FoldPlan
     given : numpy.ndarray, shape (n,)
-        The caller's weights of all records.
+        The caller's weights of all records, above 0.
 
     Returns
     -------
     numpy.ndarray, shape (n_fits, classes), or None where nothing is scaled
-
-    Raises
-    ------
-    OutcomeError
-        If the training records of a class have no weight.
     """
     response = plan.response
     if plan.rebalance is None or response is None or not response.by_class:
         return None
     scales = np.ones((plan.n_fits, len(response.levels)))
-    for code, level in enumerate(response.levels):
+    for code in range(len(response.levels)):
         own = response.codes == code
-        if not (plan.fits.training_sums(own & (given > 0)) > 0).all():
-            raise OutcomeError(
-                f"the training records of class {level!r} have no weight; give some "
-                "of them a weight above 0, or use fewer folds."
-            )
         mean = plan.training_means(own * given) / plan.training_means(own)
         scales[:, code] = given[own].mean() / mean
     return scales

@@ -12,6 +12,6 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]  # counts too large for 32 bits
+Ints = NDArray[np.int64]  # 64 bits on every platform: counts, seeds, positions
 Codes = NDArray[np.integer]  # classes, in integers of any width
 Outcomes = NDArray[np.generic]  # numbers, codes of classes or signed times

@@ -41,10 +41,12 @@ def data_flow(res: Cited) -> parts.ReportTable:
     lost = "further rows of records" if repeated else "rows omitted as incomplete"
     rows: list[tuple[parts.Words, Cited]] = [
         ("rows given", res.design.n_given),
-        (lost, res.computed("res.design.n_given - res.design.n")),
+        (lost, res.design.n_incomplete),
     ]
     for name in res.computed("list(res.design.missing)"):
         rows.append((("missing in ", said(name)), res.design.missing[name.thing]))
+    if res.thing.design.weightless:
+        rows.append(("rows of weight 0", res.design.weightless))
     rows.append(("records used", res.design.n))
     if not result.scores.external:
         held = res.computed("len(set(res.held.row.ravel().tolist()))")

@@ -21,8 +21,8 @@ Own = TypeVar("Own")
 class Call(Printed):
     """The arguments of the verb that made a result, so that it can be called again.
 
-    Those that are named here are read by what reads the result; a verb that has no such
-    argument leaves them None.
+    Results read the arguments that are declared here; a verb without one of them leaves
+    it None.
     """
 
     verb: ClassVar[str]

@@ -362,7 +362,7 @@ def _interval(
         assumes += "; records of different sites count as independent"
         assumes += no_sign if source.plan.stratify["by"] == "hash" else ""
     if not ranked:
-        se, scale = (math.sqrt(found.total), scale_of(get_metric(metric), value))
+        se, scale = math.sqrt(found.total), scale_of(get_metric(metric), value)
         return symmetric(value, se, level, method, assumes, df=found.df, scale=scale)
     # the variance of an area for an area θ is in proportion to θ(1 - θ)
     rate = found.total / (found.area * (1 - found.area))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import ChainMap
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, ClassVar, NoReturn
-
-import numpy as np
 
 from statcv import engine, errors, models
 from statcv import formula as formulas
@@ -200,8 +199,8 @@ def cv(
     StatcvWarning
         If rows are omitted, fits do not converge or separate the classes, columns are
         collinear, a grid is too narrow, or a training set lacks a level of a factor; if
-        a level or a number seems to stand for a missing value, ``.`` includes a column
-        that counts the rows, or the first of two classes seems to be the event.
+        a level or a number seems to stand for a missing value, a column that numbers
+        the rows is a predictor, or the first of two classes seems to be the event.
 
     Examples
     --------
@@ -454,7 +453,7 @@ class CVCall(Call):
 
 
 NEW_LEVELS = ("mean", "omit", "error")
-FEW = 10  # rows among which integers may count by chance
+FEWEST_ROWS = 10  # number of rows below which integers may rise by 1 by chance
 CV_NAMES = tuple(field.name for field in fields(CVCall))
 
 
@@ -488,12 +487,15 @@ def _warn_of_few_events(design: Design, model: models.Model) -> None:
 
 
 def _warn_of_row_numbers(design: Design) -> None:
-    """Name integers that count the rows, which nobody wrote but the dot stands for."""
-    steps, text = np.diff(design.kept), design.formula.text
+    """Warn of columns, not named in the formula, that number the rows from 0 or 1."""
+    if design.n < FEWEST_ROWS:
+        return
     for name, column in design.terms.columns.items():
-        if name in text or column.dtype.kind not in "iu" or design.n < FEW:
+        named = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", design.formula.text)
+        if named or column.dtype.kind not in "iu":
             continue
-        if np.array_equal(np.diff(column.to_numpy()), steps):
+        away = column.to_numpy() - design.kept
+        if away[0] in (0, 1) and (away == away[0]).all():
             caution("row numbers", name=name, written=formulas.quoted(name))
 
 

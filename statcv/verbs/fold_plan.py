@@ -11,7 +11,15 @@ from statcv.arguments import resolve_seed
 from statcv.errors import ArgumentTypeError
 from statcv.folds import FoldPlan
 from statcv.folds.request import FoldArguments, Holdout
-from statcv.formula import Design, Outcome, as_frame, caller_scope, make_design, quoted
+from statcv.formula import (
+    Design,
+    Outcome,
+    as_frame,
+    caller_scope,
+    make_design,
+    quoted,
+    row_weights,
+)
 from statcv.results.wording.phrases import caution
 from statcv.verbs import argument_types
 from statcv.vocabulary import refuse_unknown
@@ -31,6 +39,7 @@ def fold_plan(
     positive: object = None,
     horizon: argument_types.HorizonLike | None = None,
     na_action: argument_types.MissingAction | None = None,
+    weights: argument_types.WeightsLike | None = None,
     seed: argument_types.SeedLike | None = None,
     **unknown: NoReturn,
 ) -> FoldPlan:
@@ -49,6 +58,8 @@ def fold_plan(
     scheme, k, p, pairs, repeats, stratify, rebalance
     positive, horizon, na_action, seed
         Definition of the folds, as in :func:`cv`.
+    weights : str or array-like, optional
+        Weights of the records, as in :func:`cv`; rows of weight 0 are left out.
     **unknown
         Not used, as in :func:`cv`.
 
@@ -61,6 +72,11 @@ def fold_plan(
     ------
     StatcvError
         If an argument is wrong.
+
+    Warns
+    -----
+    StatcvWarning
+        If rows are omitted, or a level or a number seems to stand for a missing value.
 
     Examples
     --------
@@ -82,11 +98,14 @@ def fold_plan(
     holdout = Holdout.read(arguments, table)
     if formula is None:
         every = np.arange(len(table))
+        if weights is not None:
+            every = every[row_weights(weights, table, every) > 0]
         holdout.warn(every)
         return holdout.plan(every, None, (), seed)
     if isinstance(formula, str) and "~" not in formula:
         named = quoted(formula) if formula in table.columns else formula
         formula = f"{named} ~ 1"
+    weight_column = [weights] if isinstance(weights, str) else []
     design = make_design(
         formula,
         table,
@@ -94,7 +113,8 @@ def fold_plan(
         positive=positive,
         horizon=horizon,
         na_action=na_action,
-        not_in_dot=holdout.not_in_dot,
+        not_in_dot=[*weight_column, *holdout.not_in_dot],
+        weights=weights,
     )
     warn_of_missing(design)
     holdout.warn(design.kept)
@@ -109,16 +129,19 @@ def warn_of_missing(design: Design, remedies: bool = True) -> None:
         caution("omitted rows", design=design, can=can)
 
 
-# first levels in alphabetical order that usually are what is predicted
+# names of the event, which are a positive class that comes first by alphabet
 AFFIRMATIVE = (
-    *("yes", "y", "ja", "j", "oui", "true", "+", "positive", "positiv", "case", "fall"),
+    *("yes", "y", "ja", "j", "oui", "true", "+", "positive", "positiv", "case"),
     *("event", "disease", "diseased", "abnormal", "sick", "ill", "dead", "died"),
     *("deceased", "gestorben", "verstorben"),
 )
 
 
 def warn_of_positive(outcome: Outcome) -> None:
-    """Name an outcome whose second level, the positive one, denies the first."""
+    """Warn of an outcome whose first level seems to be the event.
+
+    The second level is the positive class.
+    """
     if outcome.kind != "binary":
         return
     first, second = outcome.levels

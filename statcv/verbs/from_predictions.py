@@ -95,6 +95,11 @@ def from_predictions(
         If an outcome, a prediction, a fold or a label is missing, or records occur
         twice or with different outcomes.
 
+    Warns
+    -----
+    StatcvWarning
+        If the first of two classes seems to be the event.
+
     Examples
     --------
     >>> import pandas as pd

@@ -195,7 +195,7 @@ def test_formulas_find_numpy_and_no_variable_of_the_program(run: Run) -> None:
     assert f"GRADE ~ {logged}" in compared.out
     for name in ("data", "options", "results"):
         ran = run("cv", f"GRADE ~ {name}", "spector")
-        said = f"there is no column {name!r} in the data. Its columns are GPA, "
+        said = f"there is no column {name!r} in the data. The columns are GPA, "
         assert ran.err == f"statcv: {said}TUCE, PSI, GRADE.\n"
 
 

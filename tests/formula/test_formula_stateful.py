@@ -302,3 +302,25 @@ def test_a_stateful_transform_of_the_script(data):
     fitted, _ = design.fold(training, training[:1])
     assert fitted[:, 1].min() == 0
     assert design.matrix[training, 1].min() > 0
+
+
+def test_df_and_knots_of_the_script_may_be_optional(data):
+    class Powers:
+        def memorize_chunk(self, x, df=None, knots=None):
+            pass
+
+        def memorize_finish(self):
+            pass
+
+        def transform(self, x, df=None, knots=None):
+            return x ** (df or 2)
+
+    powers = patsy.stateful_transform(Powers)
+    design = make_design("number ~ powers(x)", data, scope={"powers": powers})
+    np.testing.assert_allclose(design.matrix[:, 1], data["x"] ** 2)
+
+
+@pytest.mark.parametrize("first", ["poly(x, 2)", "bs(x, df=4)", "cr(x, df=3)"])
+def test_products_of_any_bases(data, first):
+    design = make_design(f"number ~ te({first}, cr(z, df=3))", data, scope={})
+    assert design.matrix.shape[1] == 1 + 3 * int(first[-2])

@@ -79,7 +79,7 @@ def test_points_and_slopes_say_what_they_need():
     nothing = scv.cv("died ~ 1", OLD, k=5, seed=1).final
     with (
         pytest.warns(UndefinedMetricWarning),
-        pytest.raises(ArgumentError, match="no calibration slope"),
+        pytest.raises(ArgumentError, match="the slope cannot be estimated"),
     ):
         nothing.shrunk(n_boot=9, seed=1)
 

@@ -149,11 +149,26 @@ def test_rows_that_miss_a_covariate_are_left_out(data):
     with pytest.warns(MissingDataWarning, match="2 of 90 rows"):
         outcome_only = fold_plan("y", holes, k=5, seed=1)
     assert outcome_only.n == 88
-    with pytest.raises(SchemeError, match="for 88 records, but 86 rows are complete"):
+    with pytest.raises(SchemeError, match="for 88 records, but 86 rows are used"):
         cv("y ~ x1", holes, scheme=outcome_only)
     with pytest.raises(DataError):
         fold_plan("y ~ x1", holes, na_action="raise")
     assert fold_plan("dose ~ x1", holes, na_action="pass", seed=1).n == 90
+
+
+def test_rows_of_weight_0_are_in_no_plan(data):
+    weighted = data.assign(w=np.where(np.arange(90) < 2, 0.0, 1.5))
+    with pytest.warns(MissingDataWarning, match="2 of 90 rows"):
+        plan = fold_plan("y ~ .", weighted[["y", "x1", "w"]], weights="w", k=5, seed=1)
+    assert plan.rows.equals(data.index[2:])
+    without_formula = fold_plan(data=weighted, weights="w", scheme="kfold", seed=1)
+    assert without_formula.rows.equals(data.index[2:])
+    with pytest.warns(MissingDataWarning, match="2 of 90 rows"):
+        found = cv("y ~ x1", weighted, weights="w", scheme=plan, seed=1)
+    assert found.plan.fingerprint == plan.fingerprint
+    every = fold_plan("y", data, k=5, seed=1)
+    with pytest.raises(SchemeError, match=r"88 rows are used: .* a weight above 0"):
+        cv("y ~ x1", weighted, weights="w", scheme=every)
 
 
 def test_schemes_that_do_not_look_at_the_outcome_need_none(data):

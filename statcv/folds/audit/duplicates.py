@@ -247,7 +247,7 @@ def _form_codes(values: list[Any], name: Hashable) -> tuple[Numbers, int]:
 
 def _form(value: Any) -> Any:
     """Return what equal values share: the written form, or the value itself."""
-    text = isinstance(value, str)  # for which alone isna() would be slow
+    text = isinstance(value, str)  # isna() is slow, and no text is missing
     if not text and pd.api.types.is_scalar(value) and pd.isna(value):
         return None
     if isinstance(value, (bool, np.bool_)):

@@ -17,7 +17,7 @@ import pandas as pd
 
 from statcv.errors import FoldWarning, warn
 from statcv.folds.strata.identifiers import SEPARATOR
-from statcv.formula import MISSING
+from statcv.formula import means_missing
 from statcv.numeric.arrays import Numbers
 from statcv.words import listed
 
@@ -58,13 +58,14 @@ def warn_of_no_repeats(counts: Numbers, columns: Sequence[str]) -> None:
 
 
 def warn_of_missing_values(texts: Sequence[str], counts: Numbers, label: str) -> None:
-    """Warn of records with a word for a missing value, which would be one group."""
+    """Warn of records with a word for a missing value, which would be one cluster."""
     for text, count in zip(texts, counts.tolist(), strict=True):
-        if count > 1 and text.strip().casefold() in {*MISSING, "unknown"}:
+        unknown = text.strip().casefold() == "unknown" or means_missing(text)
+        if count > 1 and unknown:
             warn(
-                f"{count} records have {text!r} in {label}, and count as one group; if "
-                "it stands for what is missing, leave these records out, or give each "
-                "a value of its own.",
+                f"{count} records have {text!r} in {label}, and count as one cluster; "
+                "if it means that the value is missing, leave these records out, or "
+                "give each a value of its own.",
                 FoldWarning,
             )
 

@@ -145,7 +145,7 @@ def parse_formula(
         name = without_backticks(text, columns)
         if name is None or "backticks" in str(error):
             raise
-        hint = f"The column {name!r} is written in backticks, `{name}`."
+        hint = f"Write the column {name!r} in backticks: `{name}`."
         apart = "\n" if "\n" in str(error) else " "
         raise type(error)(f"{error}{apart}{hint}") from None
 

@@ -44,7 +44,8 @@ def without_backticks(text: str, columns: Iterable[str]) -> str | None:
     'CRP %'
     """
     rest = "".join(_OF_R.sub("^", text).split())
-    odd = [name for name in columns if quoted(name) != name and re.search(r"\w", name)]
+    named = (name for name in columns if re.search(r"[^\W\d]", name))  # not 1 or 2.5
+    odd = [name for name in named if quoted(name) != name]
     for name in sorted(odd, key=len, reverse=True):
         written = re.escape("".join(name.split()))
         if re.search(rf"(?<![\w.]){written}(?![\w.])", rest):

@@ -436,16 +436,12 @@ def _check_call(function: object, call: ast.Call, name: str, code: str) -> None:
             f"cannot read the term {code!r}: {error}. It is {name}({shown}){powers}."
         ) from None
     unknown = {*known.parameters} - {*bound.arguments}
-    if {"df", "knots"} <= unknown and name != "bs":  # to which R gives some by default
+    if name in ("cr", "cs", "cc") and {"df", "knots"} <= unknown:
         raise FormulaError(
             f"the term {code!r} needs its degrees of freedom or knots, as in "
             f"{name}(x, df=4)."
         )
-    bases = {"bs", "cr", "cs", "cc"}
-    if name == "te" and not all(
-        isinstance(one, ast.Call) and getattr(one.func, "id", None) in bases
-        for one in call.args
-    ):
+    if name == "te" and any(isinstance(one, ast.Name) for one in call.args):
         raise FormulaError(
             f"the term {code!r} multiplies splines, and their degrees of freedom are "
             "given, as in te(cr(x, df=4), cr(z, df=4)); the product of two columns is "
@@ -473,11 +469,11 @@ def _of_numpy(name: str) -> str:
 def _those_of(columns: Collection[str]) -> str:
     """Return which columns the data have, and whether the file was read as one."""
     if len(columns) > 1:
-        return f" Its columns are {listed([*columns])}."
+        return f" The columns are {listed([*columns])}."
     (only,) = columns
     mark = re.search(r"[;,\t| ]", only)
-    how = f"; was the file read with the separator {mark[0]!r}?" if mark else "."
-    return f" Its only column is {only!r}{how}"
+    how = f"; read the file with the separator {mark[0]!r}" if mark else ""
+    return f" The only column is {only!r}{how}."
 
 
 def _import(name: str) -> str:

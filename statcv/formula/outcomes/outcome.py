@@ -252,10 +252,15 @@ def make_outcome(
     whole = bool((array == np.round(array)).all())
     others = ~np.isin(array, (0, 1))
     few = 0 < others.mean() <= FEW_OTHERS
-    if len(distinct) == 3 and ((whole and few) or np.isin(distinct, CODES).any()):
+    other = np.setdiff1d(distinct, (0, 1))
+    if (
+        len(distinct) == 3
+        and len(other) == 1
+        and ((whole and few) or other[0] in CODES)
+    ):
         warn(
             f"the outcome {name!r} is 0 or 1 in all but {plural(others.sum(), 'row')}, "
-            f"where it is {array[others][0]:g}, and was taken as numbers. Make that "
+            f"where it is {other[0]:g}, and was taken as numbers. Make that "
             f"value missing if it is a code, or write C({name}) for three classes.",
             StatcvWarning,
         )

@@ -144,7 +144,7 @@ def regressed(
     Parameters
     ----------
     y, eta, weights : numpy.ndarray
-        Array, shape (n,), and linear predictors and weights, (m, n).
+        Outcomes, shape (n,), and linear predictors and weights, (m, n).
     a, b : numpy.ndarray, shape (m, 1)
         Intercepts and slopes at the start.
     mean_of, variance : callable

@@ -190,7 +190,8 @@ def fit_few(
     far = _are_far(every, folds)
     theta = np.zeros((1, len(scale)))
     if not (far or family.quadratic):
-        # the distance between optima of two samples grows as the root of their number
+        # the distance between optima of two samples grows as the root of the number of
+        # coordinates
         near = Until(max(NEAR, NEAR * float(np.sqrt(len(scale))) / 3))
         theta, known = settle(every, theta, near, inverse=Identity())
         if not known.all():

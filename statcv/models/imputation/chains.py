@@ -175,7 +175,8 @@ def class_equation(
     second = (weights[:, :, None] * X**2).sum(axis=1)
     prior = PRIOR * second / weights.sum(axis=1)[:, None]
     prior[:, 0] = 1e-6  # the constant
-    prior = np.tile(np.where(prior > 0, prior, 1.0), k)  # each class but the first
+    # every class but the first has its own
+    prior = np.tile(np.where(prior > 0, prior, 1.0), k)
     family = Classes(codes.astype(np.intp), np.eye(levels)[:, 1:])
     block = Block.of_counts(weights)
     problem = Penalised(Problem(X, None, family, block, None, prior[:, None]))

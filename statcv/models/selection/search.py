@@ -21,8 +21,8 @@ from statcv.numeric.arrays import Floats, Numbers
 from statcv.numeric.logistic import expit
 from statcv.numeric.newton import minimise
 
-EXACT = 1e-300  # gain of a step where all gains but those of rounding count
-SETTLED = 1e-7  # gain in log-likelihood of a step after which there is none to speak of
+EXACT = 1e-300  # gain below which a least-squares step ends: only rounding
+SETTLED = 1e-7  # gain in log-likelihood of a step after which no other is made
 TIED = 1e-6  # difference of criteria that rounding makes
 
 Pairs = list[tuple[int, int]]  # a training set and a set of terms each

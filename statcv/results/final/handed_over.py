@@ -315,8 +315,9 @@ class ValidationCall(Call):
         numbers = known.kind == "continuous" and not known.distribution
         if numbers and frame[outcome].nunique() == 2 < len(frame):
             raise errors.DataError(
-                f"the outcome {outcome!r} has two values in the new data, and is "
-                "continuous in the model."
+                f"the outcome {outcome!r} has two values in the new data, but is "
+                "continuous in the model; validate it on its own numbers, in records "
+                "of more than two values."
             )
         if known.ordered and outcome in frame:
             levels = pd.CategoricalDtype([*known.levels], ordered=True)

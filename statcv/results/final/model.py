@@ -279,8 +279,8 @@ class FullModel(HandedOver):
         check_one_predictor(equation, "shrunk()")
         if np.isnan(slope):
             raise ArgumentError(
-                "bootstrap samples have no calibration slope, as where the classes are "
-                "separated or nothing predicts; give shrunk() the slope."
+                "the slope cannot be estimated, for example because the classes are "
+                "separated or nothing is predicted; give it, as in shrunk(0.9)."
             )
         if not (np.isfinite(slope) and slope > 0):
             raise ArgumentError(

@@ -487,8 +487,9 @@ def published_model(
             )
     if kind == "binary" and all(factors.values()):
         errors.warn(
-            "the coefficients have no '(Intercept)', which is taken as 0, so that "
-            "probabilities are too high or too low.",
+            "the coefficients have no '(Intercept)', which is taken as 0: "
+            "probabilities are too high or too low. Give the intercept "
+            "('(Intercept)': 0 if it is 0), or estimate it in new data by update().",
             errors.StatcvWarning,
         )
     equation = Equation(outcome, kind, classes, (tuple(parts),), 6, start)

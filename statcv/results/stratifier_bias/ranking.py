@@ -246,7 +246,10 @@ def used_columns(setting: Setting, candidate: CandidateStratifier) -> tuple[str,
 def _read_fold(
     fold: FoldFit, alterations: Sequence[Alteration]
 ) -> tuple[Part, list[Floats], dict[str, Shares], bool]:
-    """Return predictions, unaltered and altered, importances, and if chance matters."""
+    """Return predictions, unaltered and altered, importances, and use of the seed.
+
+    The last is whether the model depends on its seed.
+    """
     frame, rows, fit = fold.setup.design.terms.frame, fold.held_out, fold.fit
     predicted = fold.predict(frame.iloc[rows])
     part = Part(

@@ -112,10 +112,14 @@ def rows_in_words(result: Readable) -> str:
     design = result.design
     text = f"n = {design.n}"
     if design.n < design.n_given:
-        lost = design.n_given - design.n
-        text += f" of {design.n_given}, {lost} incomplete"
+        text += f" of {design.n_given}"
+    if design.weightless:
+        text += f", {design.weightless} of weight 0"
+    if design.n_incomplete:
+        text += f", {design.n_incomplete} incomplete"
     if design.n_absent:
-        text += f", {design.n_absent} of them incomplete"
+        those = f"the {design.n}" if design.weightless else "them"
+        text += f", {design.n_absent} of {those} incomplete"
     held = _held_out(result)
     return text if held == design.n else f"{text}; {held} of them held out"
 
@@ -133,7 +137,7 @@ def _records(result: Readable) -> list[str]:
     if held < design.n:
         return [f"{held:,} held-out records"]
     own = result.learner.capabilities.refits or result.validated
-    lost = design.n < design.n_given and bool(own) and not design.absent
+    lost = bool(design.n_incomplete and own) and not design.absent
     said = "imputed" if isinstance(result.learner, Imputed) else "incomplete"
     kept = f" ({design.n_absent:,} {said})" if design.absent else ""
     count = f"{design.n:,} {'complete ' * lost}records{kept}"

@@ -134,8 +134,8 @@ def _selection(result: CVResult) -> str:
     if choice_of(result) is None or result.held.coefficients is None:
         return ""
     said = result.selection.sentence
-    lost = result.design.n_given - result.design.n
-    before = "; rows that lack any term were left out before the choice" * bool(lost)
+    before = "; rows that lack any term were left out before the choice"
+    before *= bool(result.design.n_incomplete)
     return f"{said}{before}. "
 
 

@@ -73,7 +73,7 @@ class TreeProcess:
                 stderr=subprocess.DEVNULL,
                 env={**known, "OMP_NUM_THREADS": "1"},
             )
-        # its number is that by which the system knows it
+        # number: by which the system knows the process
         self.said, self._asked, self.number = 0, 0, self._popen.pid
         self._send(asked)
 
