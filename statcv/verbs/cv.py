@@ -454,6 +454,7 @@ class CVCall(Call):
 
 NEW_LEVELS = ("mean", "omit", "error")
 FEWEST_ROWS = 10  # number of rows below which integers may rise by 1 by chance
+MOST_COLUMNS = 100  # number of columns up to which row numbers are looked for
 CV_NAMES = tuple(field.name for field in fields(CVCall))
 
 
@@ -488,9 +489,10 @@ def _warn_of_few_events(design: Design, model: models.Model) -> None:
 
 def _warn_of_row_numbers(design: Design) -> None:
     """Warn of columns, not named in the formula, that number the rows from 0 or 1."""
-    if design.n < FEWEST_ROWS:
+    columns = design.terms.columns
+    if design.n < FEWEST_ROWS or len(columns) > MOST_COLUMNS:
         return
-    for name, column in design.terms.columns.items():
+    for name, column in columns.items():
         named = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", design.formula.text)
         if named or column.dtype.kind not in "iu":
             continue

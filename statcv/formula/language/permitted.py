@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import inspect
 import math
 import re
 import sys
@@ -280,6 +281,35 @@ def check_arguments(function: object, call: ast.Call, shown: str, code: str) -> 
         raise FormulaError(
             f"the term {code!r} gives {len(call.args)} arguments to {shown}, which "
             f"reads {most} at most; a further one would be written into."
+        )
+
+
+def check_learnt(function: object, call: ast.Call, name: str, code: str) -> None:
+    """Refuse arguments that a function which learns from rows does not have."""
+    learnt = getattr(function, "__patsy_stateful_transform__", None)
+    if learnt is None:
+        return
+    known = inspect.signature(learnt.transform)
+    given = {str(keyword.arg) for keyword in call.keywords}
+    try:
+        bound = known.bind(None, *call.args, **dict.fromkeys(given))
+    except TypeError as error:
+        shown = ", ".join(str(one) for one in known.parameters if one != "self")
+        powers = ", and powers by themselves are x + I(x**2)" * (name == "poly")
+        raise FormulaError(
+            f"cannot read the term {code!r}: {error}. It is {name}({shown}){powers}."
+        ) from None
+    unknown = {*known.parameters} - {*bound.arguments}
+    if name in ("cr", "cs", "cc") and {"df", "knots"} <= unknown:
+        raise FormulaError(
+            f"the term {code!r} needs its degrees of freedom or knots, as in "
+            f"{name}(x, df=4)."
+        )
+    if name == "te" and any(isinstance(one, ast.Name) for one in call.args):
+        raise FormulaError(
+            f"the term {code!r} multiplies splines, and their degrees of freedom are "
+            "given, as in te(cr(x, df=4), cr(z, df=4)); the product of two columns is "
+            "x:z."
         )
 
 

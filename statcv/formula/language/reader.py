@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import inspect
 import keyword
 import re
 from collections.abc import Collection, Iterable
@@ -291,7 +290,7 @@ class _Reader(ast.NodeTransformer):
         if found is None and (found := self._of_r(name)) is None:
             found = self.functions[name] = self._called(name)
         permitted.check_arguments(found, node, f"{name}()", self.code)
-        _check_call(found, node, name, self.code)
+        permitted.check_learnt(found, node, name, self.code)
         node.func = self._function(function)
         if name == "clr" and _learns(node):
             self.renamed = True
@@ -418,35 +417,6 @@ class _Reader(ast.NodeTransformer):
             hint = _import(name) or suggestion(name, self.columns)
             raise ColumnError(message + (hint or _those_of(self.columns)))
         self.used[name] = None
-
-
-def _check_call(function: object, call: ast.Call, name: str, code: str) -> None:
-    """Refuse arguments that a function which learns from rows does not have."""
-    learnt = getattr(function, "__patsy_stateful_transform__", None)
-    if learnt is None:
-        return
-    known = inspect.signature(learnt.transform)
-    given = {str(keyword.arg) for keyword in call.keywords}
-    try:
-        bound = known.bind(None, *call.args, **dict.fromkeys(given))
-    except TypeError as error:
-        shown = ", ".join(str(one) for one in known.parameters if one != "self")
-        powers = ", and powers by themselves are x + I(x**2)" * (name == "poly")
-        raise FormulaError(
-            f"cannot read the term {code!r}: {error}. It is {name}({shown}){powers}."
-        ) from None
-    unknown = {*known.parameters} - {*bound.arguments}
-    if name in ("cr", "cs", "cc") and {"df", "knots"} <= unknown:
-        raise FormulaError(
-            f"the term {code!r} needs its degrees of freedom or knots, as in "
-            f"{name}(x, df=4)."
-        )
-    if name == "te" and any(isinstance(one, ast.Name) for one in call.args):
-        raise FormulaError(
-            f"the term {code!r} multiplies splines, and their degrees of freedom are "
-            "given, as in te(cr(x, df=4), cr(z, df=4)); the product of two columns is "
-            "x:z."
-        )
 
 
 def _literal(arguments: list[ast.expr], code: str) -> str:
