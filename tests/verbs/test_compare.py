@@ -66,7 +66,7 @@ def test_sensitivity_that_is_gained_at_the_cost_of_specificity_is_a_caveat(spect
         a = scv.cv("GRADE ~ GPA", spector, **model)
         found = scv.compare(a, a.update(formula="GRADE ~ TUCE"), metric=metric)
         told = found.differences["caveat"][0]
-        assert ("gains sensitivity and loses specificity" in told) == noted
+        assert ("is more sensitive and less specific" in told) == noted
 
 
 def test_other_data_are_no_other_scheme(results, spector):
