@@ -9,6 +9,8 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, ClassVar, NoReturn
 
+import numpy as np
+
 from statcv import engine, errors, models
 from statcv import formula as formulas
 from statcv.arguments import check_types, one_of, resolve_seed
@@ -492,13 +494,18 @@ def _warn_of_row_numbers(design: Design) -> None:
     columns = design.terms.columns
     if design.n < FEWEST_ROWS or len(columns) > MOST_COLUMNS:
         return
-    for name, column in columns.items():
+    # the first and the last row exclude nearly all columns
+    first, last = design.matrix[[0, -1]] - design.kept[[0, -1], None]
+    likely = np.flatnonzero((first == last) & ((first == 0) | (first == 1)))
+    numbering = {design.names[j] for j in likely}
+    for name in columns if numbering else ():
+        written = formulas.quoted(name)
         named = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", design.formula.text)
-        if named or column.dtype.kind not in "iu":
+        if written not in numbering or named or columns[name].dtype.kind not in "iu":
             continue
-        away = column.to_numpy() - design.kept
-        if away[0] in (0, 1) and (away == away[0]).all():
-            caution("row numbers", name=name, written=formulas.quoted(name))
+        away = columns[name].to_numpy() - design.kept
+        if (away == away[0]).all():
+            caution("row numbers", name=name, written=written)
 
 
 def _warn_of_empty_terms(design: Design) -> None:
