@@ -76,7 +76,7 @@ class AtHorizon:
         weight = known.derivative(*self.measure.gradient(known, x, value, threshold))
         if not isinstance(self.measure, AreaAtHorizon):
             return Derivative(weight, None, value)
-        # they mean nothing for records of unknown status
+        # placements of records of unknown status, whose weight is 0, mean nothing
         return Derivative(weight, placements(known.case, x, known.own[0]), value)
 
 
