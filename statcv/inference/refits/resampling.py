@@ -150,7 +150,12 @@ class Resampling:
         return counts if total == len(self.unit) else counts[:, self.unit]
 
     def values(
-        self, times: Counts, source: Counts, numbers: Rows, **running: Any
+        self,
+        times: Counts,
+        source: Counts,
+        numbers: Rows,
+        n_jobs: int | None = 1,
+        bar: Any = None,
     ) -> list[ResampledValues]:
         """Fit each sample; return each metric on it and on what it was drawn from.
 
@@ -166,7 +171,7 @@ class Resampling:
         metrics = self.study.metrics
         # a sample without two outcomes has no fit, and NaN stays
         found = np.full((len(metrics), 2, len(times)), np.nan)
-        for batch, made in self.fits(times, numbers, **running):
+        for batch, made in self.fits(times, numbers, n_jobs, bar):
             both = np.stack([times[batch], source[batch]])
             for place, metric in enumerate(metrics):
                 found[place][:, batch] = self._of_fits(metric, made, both)
