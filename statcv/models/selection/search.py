@@ -300,7 +300,7 @@ def _without(sets: Sets, start: int, some: Numbers) -> list[int]:
         for row, fold in enumerate(live.tolist()):
             may = np.array(droppable(found[fold], sets.forced, terms), dtype=np.intp)
             worst = int(may[p[row, may].argmax()]) if len(may) else -1
-            if worst >= 0 and p[row, worst] > sets.rule.level:
+            if worst >= 0 and p[row, worst] > sets.rule.dropped_above:
                 found[fold] ^= 1 << worst
                 going.append(fold)
         live = np.array(going, dtype=np.intp)

@@ -209,7 +209,15 @@ def test_a_bad_call_says_what_to_do(data, call, error, says):
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"by": "r2"}, {"level": 1.0}, {"keep": "a"}, {"screen": 0}]
+    "arguments",
+    [
+        {"by": "r2"},
+        {"by": "p", "level": 1.0},
+        {"level": 0.05},
+        {"by": "bic", "level": 0.157},
+        {"keep": "a"},
+        {"screen": 0},
+    ],
 )
 def test_a_bad_rule_is_refused(arguments):
     with pytest.raises(ArgumentError):
