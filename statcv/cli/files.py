@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -69,8 +70,21 @@ def read_data(
 
 
 def layout_of(options: Any) -> dict[str, Any]:
-    """Return how a file is laid out, as options say."""
+    """Return how a file is laid out, as options say.
+
+    Raises
+    ------
+    ArgumentError
+        If codes of missing values are joined by commas, as names are in other options.
+    """
     given = {name: getattr(options, name) for name in LAYOUT}
+    for code in given["missing"] or ():
+        if "," in code and given["decimal"] != "," and not re.search(r"\s", code):
+            apart = " ".join(shlex.quote(one) for one in code.split(",") if one)
+            raise errors.ArgumentError(
+                f"--missing {code} would be one code; give several with blanks between "
+                f"them: --missing {apart}."
+            )
     return {name: value for name, value in given.items() if value is not None}
 
 
