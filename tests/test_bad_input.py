@@ -90,7 +90,7 @@ def test_every_error_is_a_builtin_one_too():
         ({"y": [0, 1]}, "dict; wrap it in pandas.DataFrame"),
         ([[0, 1]], "list; wrap it in pandas.DataFrame"),
         (np.eye(3), "ndarray; wrap it in pandas.DataFrame"),
-        ("spector", "not str"),
+        ("trial.csv", "not str; read_table('trial.csv') reads a file"),
         (3, "not int"),
         (pd.Series([1.0]), "not Series"),
         (pl.Series([1.0]), "not Series"),
@@ -106,7 +106,7 @@ def test_no_data_at_all(data):
     assert text == refused(ArgumentTypeError, "", cv, "y ~ x", None)
     result = cv("y ~ age", data, seed=1)
     assert text == refused(ArgumentTypeError, "", result.update, data=None)
-    refused(FrameError, "not str", cv, data, "y ~ age")
+    refused(FrameError, "not str; the formula comes first", cv, data, "y ~ age")
 
 
 def test_an_empty_frame(data):
@@ -880,3 +880,49 @@ def test_warnings_name_the_line_of_the_caller(data):
     with pytest.warns(scv.errors.MissingDataWarning, match="2 of 40 rows") as caught:
         cv("y ~ age", gaps, seed=1)
     assert caught[0].filename == __file__
+
+
+def test_data_whose_rows_occur_twice_are_named():
+    rng = np.random.default_rng(3)
+    once = pd.DataFrame(rng.normal(size=(40, 2)), columns=["a", "b"])
+    once["y"], once["who"] = np.arange(40) % 2, [f"p{i}" for i in range(40)]
+    twice = pd.concat([once, once], ignore_index=True)
+    with pytest.warns(FoldWarning, match="80 of 80 records equal another.*stratify="):
+        cv("y ~ a + b", twice, seed=1)
+    upsampled = pd.concat([once, once[once["y"] == 1]], ignore_index=True)
+    with pytest.warns(FoldWarning, match="40 of 60 records equal another"):
+        cv("y ~ a + b", upsampled, seed=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FoldWarning)
+        cv("y ~ a + b", once, seed=1)
+        cv("y ~ a + b", twice, stratify="who", seed=1)
+        # equal by chance: a score of ten values, and a factor
+        cv("y ~ a", twice.assign(a=np.arange(80) % 10, b=1), seed=1)
+
+
+@pytest.mark.parametrize(
+    ("term", "said"),
+    [
+        ("bs(age, df=amount)", "has the column 'amount' where bs() needs a number"),
+        (
+            "bs(age, knots=[amount])",
+            "has the column 'amount' where bs() needs a number",
+        ),
+        ("poly(age, amount)", "has the column 'amount' where poly() needs a number"),
+        (
+            "scale(age, center=amount)",
+            "has the column 'amount' where scale() needs a number",
+        ),
+        (
+            "te(cr(age, df=amount), cr(amount, df=3))",
+            "has the column 'amount' where cr() needs a",
+        ),
+        ("bs(g, df=4)", "column 'g' is text, such as"),
+        ("bs(day, df=4) + center(day)", "column 'day' is a date"),
+        ("bs(there, df=4)", "column 'there' is true or false"),
+    ],
+)
+def test_arguments_of_terms_that_learn(data, term, said):
+    more = {"there": data["age"] > 0}
+    more["day"] = pd.date_range("2020", periods=len(data)).to_series(data.index)
+    refused(FormulaError, said, cv, f"y ~ {term}", data.assign(**more))

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
+import pandas as pd
 
 from statcv import engine, errors, models
 from statcv import formula as formulas
@@ -423,6 +424,7 @@ class CVCall(Call):
             plan, omitted = engine.omit_new_levels(setup)
         warn_of_missing(design)
         _warn_of_row_numbers(design)
+        _warn_of_duplicates(design, plan)
         if self.positive is None:
             warn_of_positive(design.outcome)
         _warn_of_empty_terms(design)
@@ -456,7 +458,8 @@ class CVCall(Call):
 
 NEW_LEVELS = ("mean", "omit", "error")
 FEWEST_ROWS = 10  # number of rows below which integers may rise by 1 by chance
-MOST_COLUMNS = 100  # number of columns up to which row numbers are looked for
+MOST_COLUMNS = 100  # number of columns up to which signs of errors are looked for
+MANY_DUPLICATES = 0.25  # share of records that are not equal to others by chance
 CV_NAMES = tuple(field.name for field in fields(CVCall))
 
 
@@ -506,6 +509,24 @@ def _warn_of_row_numbers(design: Design) -> None:
         away = columns[name].to_numpy() - design.kept
         if (away == away[0]).all():
             caution("row numbers", name=name, written=written)
+
+
+def _warn_of_duplicates(design: Design, plan: FoldPlan) -> None:
+    """Count records that equal others in all columns, two of them nearly continuous."""
+    outcome = pd.DataFrame(design.y)
+    values = [*design.terms.columns.values(), *(outcome[name] for name in outcome)]
+    if design.n < FEWEST_ROWS or len(values) > MOST_COLUMNS or plan.strata is not None:
+        return
+    # nearly always one column shows that few records are equal
+    if any(one.duplicated(keep=False).mean() < MANY_DUPLICATES for one in values):
+        return
+    table = pd.DataFrame(dict(enumerate(one.to_numpy() for one in values)))
+    equal = table.duplicated(keep=False)
+    distinct = design.n - table.duplicated().sum()
+    # equal values by chance are rare where distinct records seldom share a value
+    continuous = (table.nunique() >= max(distinct / 2, FEWEST_ROWS)).sum()
+    if equal.mean() >= MANY_DUPLICATES and continuous >= 2:
+        caution("duplicates", equal=int(equal.sum()), n=design.n)
 
 
 def _warn_of_empty_terms(design: Design) -> None:
