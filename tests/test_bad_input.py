@@ -166,6 +166,19 @@ def test_predictors_whose_powers_overflow(data, formula, named):
     assert np.isfinite(fitted.predictions["predicted"]).all()
 
 
+def test_an_outcome_whose_squared_errors_would_be_rounding(data):
+    words = ["the outcome 'age' varies by", "power of ten"]
+    tiny, small = (data.assign(age=unit * data["age"]) for unit in (1e-12, 1e-7))
+    refused(DataError, words, cv, "age ~ amount", tiny)
+    of, rows = (
+        cv("age ~ amount", one, k=5, seed=1).metrics().set_index("metric")
+        for one in (small, data)
+    )
+    limits = ["estimate", "lower", "upper"]
+    scale = np.array([[1e-7]] * 2 + [[1.0]])
+    assert np.allclose(of[limits] / scale, rows[limits], 1e-6)
+
+
 def test_logarithms_of_what_has_none(data):
     few = data.assign(k=ROWS % 4)
     negative = int((data["age"] < 0).sum())

@@ -209,6 +209,15 @@ class Stability:
             told.append(note("failed models", failed=self.failed))
         return [text for _, text in told]
 
+    def check_risks(self, kind: str) -> None:
+        """Check that the predictions are risks, as all but one kind of plot needs."""
+        outcome = self.result.design.outcome
+        if outcome.kind not in ("binary", "survival"):
+            raise errors.MetricError(
+                f"kind={kind!r} is for risks between 0 and 1, and {outcome.name!r} is "
+                f"{outcome.kind}; kind='prediction' is for any outcome."
+            )
+
     def curves(
         self, kind: Literal["calibration", "decision"], at: ArrayLike | None = None
     ) -> pd.DataFrame:
@@ -240,6 +249,7 @@ class Stability:
         0  0.2  0.266   0.18  0.273
         """
         arguments.one_of(kind, ("calibration", "decision"), "kind")
+        self.check_risks(kind)
         if at is None:
             at = np.linspace(self.final.min(), min(self.final.max(), 0.99), POINTS)
         both = (self.final, *self._of_column(self.predicted))

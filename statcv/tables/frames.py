@@ -114,7 +114,8 @@ def columns_of(frame: pd.DataFrame, view: View) -> list[Column]:
     chosen = frame.columns if view.columns is None else view.columns
     # columns without any value are not shown, unless there are no others
     filled = frame.columns[frame.notna().any()]
-    known = (one for one in chosen if one in filled or filled.empty)
+    filled = frame.columns if filled.empty else filled
+    known = (one for one in chosen if one in filled)
     for name in itertools.islice(known, WIDTH // 2):
         heading = str(name) if view.columns is None else view.columns[name]
         names: tuple[Any, ...] = (name,)

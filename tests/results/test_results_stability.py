@@ -243,6 +243,20 @@ def test_the_final_model_gives_one_patient_with_percentiles(res, data):
     assert "of 200, treat" in str(given)
 
 
+def test_a_patient_with_missing_values_has_no_risk(res, data):
+    incomplete = data.loc[[4], ["x", "z"]].assign(x=np.nan)
+    given = res.final.predict(incomplete, instability=True)
+    assert given.isna().all(axis=None)
+    assert str(given).splitlines()[-1].split() == ["4", "–", "–", "–", "–"]
+
+
+def test_the_final_model_of_several_horizons_says_how_to_choose_one():
+    men = scv.load_data("veteran")
+    res = scv.cv("Surv(time, status) ~ age", men, horizon=[90, 365], seed=1)
+    with pytest.raises(ArgumentError, match=r"stability\(at=90\)\.predict\(new\)"):
+        res.final.predict(men.head(2), instability=True)
+
+
 def test_rows_that_were_omitted_are_absent(data):
     some = data.assign(x=data["x"].where(data.index % 7 > 0))
     with pytest.warns(StatcvWarning, match="omitted"):
@@ -372,9 +386,9 @@ def test_a_continuous_outcome_has_predictions_alone(data):
         found.result.stability(n_boot=20, threshold=0.5)
     for kind in ("calibration", "decision"):
         for call in (found.curves, found.plot):
-            with pytest.raises(MetricError, match="0 and 1"):
+            with pytest.raises(MetricError, match="0 and 1, and 'x' is continuous"):
                 call(kind)
-    with pytest.raises(ArgumentError, match="at which records are treated"):
+    with pytest.raises(MetricError, match="'x' is continuous; kind='prediction'"):
         found.plot("classification")
 
 

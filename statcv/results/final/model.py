@@ -99,6 +99,12 @@ class FullModel(HandedOver):
         With ``instability`` they have percentiles over 200 bootstrap models, as
         ``stability().predict(new)`` of the result gives them.
         """
+        times = self._design.outcome.horizons
+        if instability and len(times) > 1:
+            raise ArgumentError(
+                "instability=True is for one horizon; the result has it by "
+                f"stability(at={times[0]:g}).predict(new)."
+            )
         if instability:
             return self._result.stability().predict(new)
         if imputing := self._imputing:
