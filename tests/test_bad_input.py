@@ -904,7 +904,7 @@ def test_data_whose_rows_occur_twice_are_named():
         cv("y ~ a + b", twice, seed=1)
     upsampled = pd.concat([once, once[once["y"] == 1]], ignore_index=True)
     with pytest.warns(FoldWarning, match="40 of 60 records equal another"):
-        cv("y ~ a + b", upsampled, seed=1)
+        cv("y ~ a + b", upsampled, seed=1)  # positive records were duplicated
     with warnings.catch_warnings():
         warnings.simplefilter("error", FoldWarning)
         cv("y ~ a + b", once, seed=1)

@@ -459,7 +459,7 @@ class CVCall(Call):
 NEW_LEVELS = ("mean", "omit", "error")
 FEWEST_ROWS = 10  # number of rows below which integers may rise by 1 by chance
 MOST_COLUMNS = 100  # number of columns up to which signs of errors are looked for
-MANY_DUPLICATES = 0.25  # share of records that are not equal to others by chance
+MANY_DUPLICATES = 0.5  # share of records equal to others that is named unasked
 CV_NAMES = tuple(field.name for field in fields(CVCall))
 
 
