@@ -29,7 +29,7 @@ from statcv.plots.base import horizon_of
 from statcv.results.refits import Running, warn_of_fits
 from statcv.results.wording.phrases import note, phrase
 from statcv.tables import Table
-from statcv.words import percent
+from statcv.words import percent, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -165,13 +165,17 @@ class Stability:
         if self.threshold is not None:
             own = predicted_as(final, self.threshold)
             treated = np.stack([predicted_as(one, self.threshold) for one in each])
-            count, unknown = treated.sum(axis=0), np.isnan(final).any()
+            count = treated.sum(axis=0)
+            unknown = np.isnan(count).any()
             made["treating"] = count if unknown else count.astype(np.intp)
             made["changed"] = np.abs(treated - own).mean(axis=0)
             caption += f"; treatment from {risk} {self.threshold:g}"
         heads |= {"mape": "mape", "treating": f"of {len(each)}, treat"}
         heads["changed"] = "changed"
         shown = {"alike": tuple(made)[:4], "digits": 3 if binary else None}
+        if lacking := int((np.isnan(away) & ~np.isnan(final)).sum()):
+            rows = plural(lacking, "row")
+            shown["note"] = f"Bootstrap models did not impute {rows} of new records."
         frame = pd.DataFrame(made, index=labels)
         return Table(frame, caption, heads, indexed=True, **shown)
 

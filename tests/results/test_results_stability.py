@@ -250,6 +250,16 @@ def test_a_patient_with_missing_values_has_no_risk(res, data):
     assert str(given).splitlines()[-1].split() == ["4", "–", "–", "–", "–"]
 
 
+def test_a_patient_whom_bootstrap_models_do_not_impute_has_a_risk_alone(data):
+    gaps = data.assign(x=data["x"].where(data.index % 9 > 0))
+    res = scv.cv("y ~ x + z", gaps, impute="median", threshold=0.3, k=3, seed=1)
+    found = res.stability(n_boot=20).predict(gaps.head(2))
+    assert found["predicted"].notna().all()
+    assert found.drop(columns="predicted").isna().all(axis=1).tolist() == [True, False]
+    assert found["treating"].tolist()[1] in range(21)
+    assert str(found).endswith("Bootstrap models did not impute 1 row of new records.")
+
+
 def test_the_final_model_of_several_horizons_says_how_to_choose_one():
     men = scv.load_data("veteran")
     res = scv.cv("Surv(time, status) ~ age", men, horizon=[90, 365], seed=1)

@@ -164,6 +164,8 @@ def test_the_inner_plan_chooses_the_level_and_the_terms(data):
     res = scv.cv(
         "y ~ a + b + c", data, select=rule, tune={"level": [0.01, 0.5]}, k=3, seed=1
     )
+    said = "backward selection by Wald test in every training set, level of 0.01, 0.5"
+    assert said in res.learner.label
     assert set(res.tuned["level"]) <= {0.01, 0.5}
     assert res.selection["frequency"].max() == 1
 
