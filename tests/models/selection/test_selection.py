@@ -620,3 +620,13 @@ def test_permuted_outcomes_choose_as_each_alone(kind, rule):
         np.testing.assert_allclose(
             np.asarray(both)[fit], np.asarray(alone.coefficients)[0], atol=1e-9
         )
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("rule", [Backward(), Backward(by="p"), scv.models.Both()])
+def test_terms_of_an_exact_fit_are_chosen_without_others(rule):
+    rng = np.random.default_rng(17)
+    exact = pd.DataFrame(rng.normal(size=(90, 3)), columns=["a", "b", "c"])
+    exact["y"] = 2 * exact["a"] + 1
+    res = scv.cv("y ~ a + b + c", exact, select=rule, seed=1)
+    assert res.selection["frequency"].tolist() == [1, 0, 0]
