@@ -168,14 +168,14 @@ def test_predictors_whose_powers_overflow(data, formula, named):
 
 def test_an_outcome_whose_squared_errors_would_be_rounding(data):
     words = ["the outcome 'age' varies by", "power of ten"]
-    tiny, small = (data.assign(age=unit * data["age"]) for unit in (1e-12, 1e-7))
+    tiny, small = (data.assign(age=unit * data["age"]) for unit in (1e-6, 1e-4))
     refused(DataError, words, cv, "age ~ amount", tiny)
     of, rows = (
         cv("age ~ amount", one, k=5, seed=1).metrics().set_index("metric")
         for one in (small, data)
     )
     limits = ["estimate", "lower", "upper"]
-    scale = np.array([[1e-7]] * 2 + [[1.0]])
+    scale = np.array([[1e-4]] * 2 + [[1.0]])
     assert np.allclose(of[limits] / scale, rows[limits], 1e-6)
 
 
@@ -939,3 +939,8 @@ def test_arguments_of_terms_that_learn(data, term, said):
     more = {"there": data["age"] > 0}
     more["day"] = pd.date_range("2020", periods=len(data)).to_series(data.index)
     refused(FormulaError, said, cv, f"y ~ {term}", data.assign(**more))
+
+
+def test_groups_by_several_columns(data):
+    res = cv("y ~ age", data, k=5, seed=1)
+    refused(DataError, "by= takes one column; join several", res.metrics, by=["g", "y"])

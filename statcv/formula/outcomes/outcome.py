@@ -43,7 +43,7 @@ CODES = (-9, *(sign * (10**k - 1) for k in range(2, 6) for sign in (1, -1)))
 FEW = 10  # most distinct integers of an outcome that could be classes
 FEW_OTHERS = 0.05  # share of values other than 0 and 1 that may be mistakes
 MOST_CLASSES = 1000  # most classes of an outcome; more look like an identifier
-LEAST_SPREAD = 1e-8  # range of numbers, of whose squares less than 1e-12 is rounding
+LEAST_SPREAD = 1e-4  # range of numbers, of whose squares less than 1e-11 is rounding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
