@@ -90,7 +90,7 @@ def test_every_error_is_a_builtin_one_too():
         ({"y": [0, 1]}, "dict; wrap it in pandas.DataFrame"),
         ([[0, 1]], "list; wrap it in pandas.DataFrame"),
         (np.eye(3), "ndarray; wrap it in pandas.DataFrame"),
-        ("trial.csv", "not str; read_table('trial.csv') reads a file"),
+        ("trial.csv", "not str; statcv.read_table(path) reads a file"),
         (3, "not int"),
         (pd.Series([1.0]), "not Series"),
         (pl.Series([1.0]), "not Series"),
@@ -106,7 +106,7 @@ def test_no_data_at_all(data):
     assert text == refused(ArgumentTypeError, "", cv, "y ~ x", None)
     result = cv("y ~ age", data, seed=1)
     assert text == refused(ArgumentTypeError, "", result.update, data=None)
-    refused(FrameError, "not str; the formula comes first", cv, data, "y ~ age")
+    refused(FrameError, "not str", cv, data, "y ~ age")
 
 
 def test_an_empty_frame(data):
@@ -917,10 +917,7 @@ def test_data_whose_rows_occur_twice_are_named():
     ("term", "said"),
     [
         ("bs(age, df=amount)", "has the column 'amount' where bs() needs a number"),
-        (
-            "bs(age, knots=[amount])",
-            "has the column 'amount' where bs() needs a number",
-        ),
+        ("bs(age, knots=amount)", "has the column 'amount' where bs() needs a number"),
         ("poly(age, amount)", "has the column 'amount' where poly() needs a number"),
         (
             "scale(age, center=amount)",
@@ -931,8 +928,8 @@ def test_data_whose_rows_occur_twice_are_named():
             "has the column 'amount' where cr() needs a",
         ),
         ("bs(g, df=4)", "column 'g' is text, such as"),
-        ("bs(day, df=4) + center(day)", "column 'day' is a date"),
-        ("bs(there, df=4)", "column 'there' is true or false"),
+        ("bs(day, df=4) + center(day)", "column 'day' is of type datetime64"),
+        ("bs(there, df=4)", "column 'there' is of type bool"),
     ],
 )
 def test_arguments_of_terms_that_learn(data, term, said):
@@ -943,4 +940,4 @@ def test_arguments_of_terms_that_learn(data, term, said):
 
 def test_groups_by_several_columns(data):
     res = cv("y ~ age", data, k=5, seed=1)
-    refused(DataError, "by= takes one column; join several", res.metrics, by=["g", "y"])
+    refused(DataError, "or be the name of one column, but", res.metrics, by=["g", "y"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -79,11 +78,10 @@ def layout_of(options: Any) -> dict[str, Any]:
     """
     given = {name: getattr(options, name) for name in LAYOUT}
     for code in given["missing"] or ():
-        if "," in code and given["decimal"] != "," and not re.search(r"\s", code):
-            apart = " ".join(shlex.quote(one) for one in code.split(",") if one)
+        if "," in code and given["decimal"] != "," and len(code.split()) == 1:
             raise errors.ArgumentError(
                 f"--missing {code} would be one code; give several with blanks between "
-                f"them: --missing {apart}."
+                f"them: --missing {code.replace(',', ' ')}."
             )
     return {name: value for name, value in given.items() if value is not None}
 

@@ -109,10 +109,8 @@ def _through_narwhals(data: object) -> pd.DataFrame:
             hint = "; one record is pandas.DataFrame([…])"
         elif isinstance(data, pd.Series):
             hint = "; one record is a row of the frame, data.iloc[[0]]"
-        elif "~" in str(data):
-            hint = "; the formula comes first"
         elif isinstance(data, (str, PathLike)):
-            hint = f"; read_table({str(data)!r}) reads a file"
+            hint = "; statcv.read_table(path) reads a file"
         raise errors.FrameError(
             f"data must be a data frame, not {type(data).__name__}{hint}."
         ) from None

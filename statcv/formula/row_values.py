@@ -45,14 +45,9 @@ def row_values(values: Any, frame: pd.DataFrame, name: str) -> pd.Series[Any]:
         return values.reindex(frame.index).rename(name)
     array = np.asarray(values)
     if array.ndim != 1 or len(array) != len(frame):
-        if array.dtype.kind == "U" and set(array.flat) <= set(frame.columns):
-            raise DataError(
-                f"{name}= takes one column; join several, such as "
-                "data['a'].astype(str) + ' ' + data['b'].astype(str)."
-            )
         raise DataError(
             f"{name}= must have one value for each of the {len(frame)} rows of the "
-            f"data, but has the shape {array.shape}."
+            f"data, or be the name of one column, but has the shape {array.shape}."
         )
     return pd.Series(array, index=frame.index, name=name)
 

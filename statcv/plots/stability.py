@@ -74,8 +74,6 @@ def plot_stability(
     """
     base.check_drawn(stability, "curves", "stability")
     one_of(kind, LABELS, "kind")
-    if kind != "prediction":
-        stability.check_risks(kind)
     if kind == "classification" and stability.threshold is None:
         raise ArgumentError(
             "kind='classification' needs a risk at which records are treated; call "

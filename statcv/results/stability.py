@@ -29,7 +29,7 @@ from statcv.plots.base import horizon_of
 from statcv.results.refits import Running, warn_of_fits
 from statcv.results.wording.phrases import note, phrase
 from statcv.tables import Table
-from statcv.words import percent, plural
+from statcv.words import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -173,11 +173,10 @@ class Stability:
         heads |= {"mape": "mape", "treating": f"of {len(each)}, treat"}
         heads["changed"] = "changed"
         shown = {"alike": tuple(made)[:4], "digits": 3 if binary else None}
-        if lacking := int((np.isnan(away) & ~np.isnan(final)).sum()):
-            rows = plural(lacking, "row")
-            shown["note"] = f"Bootstrap models did not impute {rows} of new records."
+        lacking = bool((np.isnan(away) & ~np.isnan(final)).any())
+        told = "Bootstrap models did not impute what new rows lack." * lacking
         frame = pd.DataFrame(made, index=labels)
-        return Table(frame, caption, heads, indexed=True, **shown)
+        return Table(frame, caption, heads, indexed=True, note=told, **shown)
 
     @cached_property
     def overall(self) -> pd.DataFrame:
@@ -213,15 +212,6 @@ class Stability:
             told.append(note("failed models", failed=self.failed))
         return [text for _, text in told]
 
-    def check_risks(self, kind: str) -> None:
-        """Check that the predictions are risks, as all but one kind of plot needs."""
-        outcome = self.result.design.outcome
-        if outcome.kind not in ("binary", "survival"):
-            raise errors.MetricError(
-                f"kind={kind!r} is for risks between 0 and 1, and {outcome.name!r} is "
-                f"{outcome.kind}; kind='prediction' is for any outcome."
-            )
-
     def curves(
         self, kind: Literal["calibration", "decision"], at: ArrayLike | None = None
     ) -> pd.DataFrame:
@@ -253,7 +243,12 @@ class Stability:
         0  0.2  0.266   0.18  0.273
         """
         arguments.one_of(kind, ("calibration", "decision"), "kind")
-        self.check_risks(kind)
+        outcome = self.result.design.outcome
+        if outcome.kind not in ("binary", "survival"):
+            raise errors.MetricError(
+                f"kind={kind!r} is for risks between 0 and 1, and {outcome.name!r} is "
+                f"{outcome.kind}; kind='prediction' is for any outcome."
+            )
         if at is None:
             at = np.linspace(self.final.min(), min(self.final.max(), 0.99), POINTS)
         both = (self.final, *self._of_column(self.predicted))

@@ -110,12 +110,11 @@ def columns_of(frame: pd.DataFrame, view: View) -> list[Column]:
     ses, digits, sizes = _ses(frame, view), _digits(frame, view), list[float]()
     if view.units and view.digits is None:
         own = [*itertools.chain(view.limits, *view.limits.values()), *view.alike]
-        sizes = frame.filter(own or list(frame)).abs().max(axis=1).tolist()
+        sizes = frame.filter(own).abs().max(axis=1).tolist()
     chosen = frame.columns if view.columns is None else view.columns
     # columns without any value are not shown, unless there are no others
     filled = frame.columns[frame.notna().any()]
-    filled = frame.columns if filled.empty else filled
-    known = (one for one in chosen if one in filled)
+    known = (one for one in chosen if one in (frame if filled.empty else filled))
     for name in itertools.islice(known, WIDTH // 2):
         heading = str(name) if view.columns is None else view.columns[name]
         names: tuple[Any, ...] = (name,)
@@ -136,7 +135,7 @@ def columns_of(frame: pd.DataFrame, view: View) -> list[Column]:
         elif name in view.p:
             cells = list(map(p_value, values))
         else:
-            cells, words = _cells(values, view, sizes)
+            cells, words = _cells(values, view)
         made.append(Column(names, heading, cells, words))
     return made
 
@@ -170,16 +169,14 @@ def _ses(frame: pd.DataFrame, view: View) -> list[float]:
     return frame[view.se].tolist() if view.se in frame else []
 
 
-def _cells(
-    values: pd.Series[Any], view: View, sizes: Sequence[float] = ()
-) -> tuple[list[str], bool]:
+def _cells(values: pd.Series[Any], view: View) -> tuple[list[str], bool]:
     """Return numbers, words or truth values as text, and whether they are words."""
     kind = pd.api.types
     if kind.is_float_dtype(values.dtype):
         numbers = values.astype(float).tolist()
         finite = [value for value in numbers if np.isfinite(value)]
         whole = finite and all(value == int(value) for value in finite)
-        return column(numbers, [], 0 if whole else None, sizes), False
+        return column(numbers, [], 0 if whole else None), False
     words = kind.is_bool_dtype(values.dtype) or not kind.is_numeric_dtype(values.dtype)
     return [_cell(value, view.words) for value in values], words
 

@@ -11,7 +11,7 @@ from statcv.arguments import is_whole
 from statcv.errors import ArgumentError
 from statcv.words import SAME
 
-MOST_DECIMALS = 6  # decimals beyond which a column is hard to read
+MOST = 6  # decimals beyond which a column is hard to read
 
 
 def number(value: Any, se: float = np.nan) -> str:
@@ -37,7 +37,7 @@ def decimals(se: float) -> int:
     >>> decimals(0.02), decimals(20.0)
     (3, 0)
     """
-    return int(np.clip(1 - np.floor(np.log10(se)), 0, MOST_DECIMALS))
+    return int(np.clip(1 - np.floor(np.log10(se)), 0, MOST))
 
 
 def check_digits(digits: int | None) -> None:
@@ -83,7 +83,7 @@ def column(
         number(value)
         if value is None or not np.isfinite(value)
         else f"{value:#.3g}"
-        if 0 < size < 10.0 ** (-places + (places == MOST_DECIMALS))
+        if 0 < size < 10.0 ** (-places + (places == MOST))
         else f"{round(float(value), places) + 0.0:.{places}f}"
         for value, places, size in rows
     ]
@@ -95,5 +95,4 @@ def _decimals_without_se(values: Sequence[float]) -> int:
     largest = max((size for size in sizes if np.isfinite(size)), default=1.0)
     if largest >= 100:
         return 1
-    places = 2 - int(np.floor(np.log10(largest)))
-    return 3 if largest >= 0.01 else min(places, MOST_DECIMALS)
+    return 3 if largest >= 0.01 else min(2 - int(np.floor(np.log10(largest))), MOST)

@@ -513,18 +513,17 @@ def _warn_of_row_numbers(design: Design) -> None:
 
 def _warn_of_duplicates(design: Design, plan: FoldPlan) -> None:
     """Count records that equal others in all columns, two of them nearly continuous."""
-    outcome = pd.DataFrame(design.y)
-    values = [*design.terms.columns.values(), *(outcome[name] for name in outcome)]
-    if design.n < FEWEST_ROWS or len(values) > MOST_COLUMNS or plan.strata is not None:
+    known = [one.to_numpy() for one in design.terms.columns.values()]
+    if design.n < FEWEST_ROWS or len(known) > MOST_COLUMNS or plan.strata is not None:
         return
+    table = pd.DataFrame(dict(enumerate([*known, *np.atleast_2d(design.y.T)])))
     # nearly always one column shows that few records are equal
-    if any(one.duplicated(keep=False).mean() < MANY_DUPLICATES for one in values):
+    if any(table[k].duplicated(keep=False).mean() < MANY_DUPLICATES for k in table):
         return
-    table = pd.DataFrame(dict(enumerate(one.to_numpy() for one in values)))
     equal = table.duplicated(keep=False)
-    distinct = design.n - table.duplicated().sum()
+    least = max(len(table.drop_duplicates()) / 2, FEWEST_ROWS)
     # equal values by chance are rare where distinct records seldom share a value
-    continuous = (table.nunique() >= max(distinct / 2, FEWEST_ROWS)).sum()
+    continuous = (table.nunique() >= least).sum()
     if equal.mean() >= MANY_DUPLICATES and continuous >= 2:
         caution("duplicates", equal=int(equal.sum()), n=design.n)
 

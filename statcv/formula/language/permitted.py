@@ -306,12 +306,10 @@ def check_learnt(
         ) from None
     settings = [*call.args[1:], *(k.value for k in call.keywords if k.arg != "x")]
     for setting in settings if "x" in known.parameters else ():
-        named = [one.id for one in ast.walk(setting) if isinstance(one, ast.Name)]
-        called = any(isinstance(one, ast.Call) for one in ast.walk(setting))
-        if not called and (taken := [one for one in named if one in columns]):
+        if isinstance(setting, ast.Name) and setting.id in columns:
             raise FormulaError(
-                f"the term {code!r} has the column {taken[0]!r} where {name}() needs a "
-                "number, such as the 4 of bs(x, df=4)."
+                f"the term {code!r} has the column {setting.id!r} where {name}() needs "
+                "a number, such as the 4 of bs(x, df=4)."
             )
     unknown = {*known.parameters} - {*bound.arguments}
     if name in ("cr", "cs", "cc") and {"df", "knots"} <= unknown:

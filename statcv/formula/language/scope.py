@@ -20,6 +20,7 @@ import patsy
 import patsy.builtins
 
 from statcv.errors import FormulaError, StatcvError
+from statcv.formula.frame import is_number
 from statcv.formula.language import functions as own
 from statcv.formula.language.permitted import PERMITTED
 from statcv.numeric.arrays import Bools
@@ -117,9 +118,6 @@ def evaluating(what: str, because: Callable[[], str] = str) -> Iterator[None]:
         raise FormulaError(f"{what} failed: {said}") from error
 
 
-NOT_NUMBERS = {"b": "true or false", "M": "a date", "m": "a duration"}  # by dtype.kind
-
-
 def no_numbers_among(columns: Iterable[str], data: Any) -> str:
     """Name the columns that are not numbers, as the reason why an expression failed."""
     said, advice = [], ""
@@ -129,8 +127,8 @@ def no_numbers_among(columns: Iterable[str], data: Any) -> str:
             first = next(iter(data[name].dropna()), "")
             said.append(f"column {name!r} is text, such as {str(first)!r}")
             advice = "; if they are numbers, pd.to_numeric() reads them"
-        elif kind.kind in NOT_NUMBERS:
-            said.append(f"column {name!r} is {NOT_NUMBERS[kind.kind]}")
+        elif not is_number(kind):
+            said.append(f"column {name!r} is of type {kind}, not a number")
     return " and ".join(said) + advice
 
 

@@ -270,9 +270,8 @@ def make_outcome(
     refuse_overflow(numbers, f"the outcome {name!r}")
     if 0 < (spread := float(np.ptp(numbers))) < LEAST_SPREAD:
         raise DataError(
-            f"the outcome {name!r} varies by {spread:.3g} only, and the variation of "
-            "squared errors would be taken for rounding; multiply it by a power of ten "
-            "first."
+            f"the outcome {name!r} varies by {spread:.3g} only, so that squared errors "
+            "would count as rounding; multiply it by a power of ten first."
         )
     notes = (taken,) if whole and len(distinct) <= FEW else ()
     return Outcome(name, "continuous", numbers, notes=notes)

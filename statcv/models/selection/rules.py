@@ -57,15 +57,10 @@ class Selection(Constructed):
 
     def __post_init__(self) -> None:
         one_of(self.by, tuple(CRITERIA), "by")
-        if self.level is not None and not (
-            is_number(self.level) and 0 < self.level < 1
-        ):
+        if not (is_number(self.dropped_above) and 0 < self.dropped_above < 1):
             raise ArgumentError(f"level must be between 0 and 1, not {self.level!r}.")
         if self.level is not None and self.by != "p":
-            raise ArgumentError(
-                f"level={self.level:g} is a p-value, for by='p'; by={self.by!r} has no "
-                "level."
-            )
+            raise ArgumentError(f"level= is for by='p', not for by={self.by!r}.")
         texts = isinstance(self.keep, str) or not isinstance(self.keep, Sequence)
         if texts or not all(isinstance(name, str) for name in self.keep):
             raise ArgumentError(

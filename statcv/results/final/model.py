@@ -80,7 +80,7 @@ class FullModel(HandedOver):
             said = "Mean coefficients of the fits to all completed rows"
         names = self._design.outcome.named(found)
         made = pd.Series(list(found.values()), names, name="coefficient")
-        self.coefficients = Values(made, said, units=True)
+        self.coefficients = Values(made, said, alike=("coefficient",), units=True)
 
     @property
     def described(self) -> str:
@@ -99,12 +99,6 @@ class FullModel(HandedOver):
         With ``instability`` they have percentiles over 200 bootstrap models, as
         ``stability().predict(new)`` of the result gives them.
         """
-        times = self._design.outcome.horizons
-        if instability and len(times) > 1:
-            raise ArgumentError(
-                "instability=True is for one horizon; the result has it by "
-                f"stability(at={times[0]:g}).predict(new)."
-            )
         if instability:
             return self._result.stability().predict(new)
         if imputing := self._imputing:
