@@ -90,7 +90,7 @@ def test_every_error_is_a_builtin_one_too():
         ({"y": [0, 1]}, "dict; wrap it in pandas.DataFrame"),
         ([[0, 1]], "list; wrap it in pandas.DataFrame"),
         (np.eye(3), "ndarray; wrap it in pandas.DataFrame"),
-        ("spector", "not str"),
+        ("trial.csv", "not str; statcv.read_table(path) reads a file"),
         (3, "not int"),
         (pd.Series([1.0]), "not Series"),
         (pl.Series([1.0]), "not Series"),
@@ -164,6 +164,19 @@ def test_predictors_whose_powers_overflow(data, formula, named):
             cv, formula, big, k=5, seed=1)  # fmt: skip
     fitted = cv("y ~ np.log(amount)", big, k=5, seed=1)
     assert np.isfinite(fitted.predictions["predicted"]).all()
+
+
+def test_an_outcome_whose_squared_errors_would_be_rounding(data):
+    words = ["the outcome 'age' varies by", "power of ten"]
+    tiny, small = (data.assign(age=unit * data["age"]) for unit in (1e-6, 1e-4))
+    refused(DataError, words, cv, "age ~ amount", tiny)
+    of, rows = (
+        cv("age ~ amount", one, k=5, seed=1).metrics().set_index("metric")
+        for one in (small, data)
+    )
+    limits = ["estimate", "lower", "upper"]
+    scale = np.array([[1e-4]] * 2 + [[1.0]])
+    assert np.allclose(of[limits] / scale, rows[limits], 1e-6)
 
 
 def test_logarithms_of_what_has_none(data):
@@ -880,3 +893,51 @@ def test_warnings_name_the_line_of_the_caller(data):
     with pytest.warns(scv.errors.MissingDataWarning, match="2 of 40 rows") as caught:
         cv("y ~ age", gaps, seed=1)
     assert caught[0].filename == __file__
+
+
+def test_data_whose_rows_occur_twice_are_named():
+    rng = np.random.default_rng(3)
+    once = pd.DataFrame(rng.normal(size=(40, 2)), columns=["a", "b"])
+    once["y"], once["who"] = np.arange(40) % 2, [f"p{i}" for i in range(40)]
+    twice = pd.concat([once, once], ignore_index=True)
+    with pytest.warns(FoldWarning, match="80 of 80 records equal another.*stratify="):
+        cv("y ~ a + b", twice, seed=1)
+    upsampled = pd.concat([once, once[once["y"] == 1]], ignore_index=True)
+    with pytest.warns(FoldWarning, match="40 of 60 records equal another"):
+        cv("y ~ a + b", upsampled, seed=1)  # positive records were duplicated
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FoldWarning)
+        cv("y ~ a + b", once, seed=1)
+        cv("y ~ a + b", twice, stratify="who", seed=1)
+        # equal by chance: a score of ten values, and a factor
+        cv("y ~ a", twice.assign(a=np.arange(80) % 10, b=1), seed=1)
+
+
+@pytest.mark.parametrize(
+    ("term", "said"),
+    [
+        ("bs(age, df=amount)", "has the column 'amount' where bs() needs a number"),
+        ("bs(age, knots=amount)", "has the column 'amount' where bs() needs a number"),
+        ("poly(age, amount)", "has the column 'amount' where poly() needs a number"),
+        (
+            "scale(age, center=amount)",
+            "has the column 'amount' where scale() needs a number",
+        ),
+        (
+            "te(cr(age, df=amount), cr(amount, df=3))",
+            "has the column 'amount' where cr() needs a",
+        ),
+        ("bs(g, df=4)", "column 'g' is text, such as"),
+        ("bs(day, df=4) + center(day)", "column 'day' is of type datetime64"),
+        ("bs(there, df=4)", "column 'there' is of type bool"),
+    ],
+)
+def test_arguments_of_terms_that_learn(data, term, said):
+    more = {"there": data["age"] > 0}
+    more["day"] = pd.date_range("2020", periods=len(data)).to_series(data.index)
+    refused(FormulaError, said, cv, f"y ~ {term}", data.assign(**more))
+
+
+def test_groups_by_several_columns(data):
+    res = cv("y ~ age", data, k=5, seed=1)
+    refused(DataError, "or be the name of one column, but", res.metrics, by=["g", "y"])

@@ -69,8 +69,20 @@ def read_data(
 
 
 def layout_of(options: Any) -> dict[str, Any]:
-    """Return how a file is laid out, as options say."""
+    """Return how a file is laid out, as options say.
+
+    Raises
+    ------
+    ArgumentError
+        If codes of missing values are joined by commas, as names are in other options.
+    """
     given = {name: getattr(options, name) for name in LAYOUT}
+    for code in given["missing"] or ():
+        if "," in code and given["decimal"] != "," and len(code.split()) == 1:
+            raise errors.ArgumentError(
+                f"--missing {code} would be one code; give several with blanks between "
+                f"them: --missing {code.replace(',', ' ')}."
+            )
     return {name: value for name, value in given.items() if value is not None}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from datetime import date
+from os import PathLike
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -108,6 +109,8 @@ def _through_narwhals(data: object) -> pd.DataFrame:
             hint = "; one record is pandas.DataFrame([…])"
         elif isinstance(data, pd.Series):
             hint = "; one record is a row of the frame, data.iloc[[0]]"
+        elif isinstance(data, (str, PathLike)):
+            hint = "; statcv.read_table(path) reads a file"
         raise errors.FrameError(
             f"data must be a data frame, not {type(data).__name__}{hint}."
         ) from None

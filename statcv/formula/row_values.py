@@ -47,7 +47,7 @@ def row_values(values: Any, frame: pd.DataFrame, name: str) -> pd.Series[Any]:
     if array.ndim != 1 or len(array) != len(frame):
         raise DataError(
             f"{name}= must have one value for each of the {len(frame)} rows of the "
-            f"data, but has the shape {array.shape}."
+            f"data, or be the name of one column, but has the shape {array.shape}."
         )
     return pd.Series(array, index=frame.index, name=name)
 

@@ -17,7 +17,7 @@ from statcv.report.replay import stability_call
 from statcv.results.result import CVResult
 from statcv.results.summary import MANY
 from statcv.tables import decimals
-from statcv.words import limits_digits, shared_digits
+from statcv.words import SAME, limits_digits, shared_digits
 
 # further columns of the metrics, and their heads
 BARE = {"no_skill": "no skill", "boot632": ".632 estimate"}
@@ -58,12 +58,13 @@ def coefficient_tables(res: Cited) -> tuple[ReportTable, ...]:
     columns["highest of the folds"] = fits.max()
     finite = fits.thing[np.isfinite(fits.thing)]  # theta of counts may be infinite
     spreads = finite.std().to_numpy()
-    spreads = spreads[spreads > 0]
+    spreads = spreads[spreads > SAME * spreads.max(initial=0.0)]
     digits = decimals(float(spreads.min())) if len(spreads) else 3
     rows: Rows = []
     for place, name in enumerate(whole.index):
-        cells = (parts.shown(one.iloc[place], digits) for one in columns.values())
-        rows.append((said(name), *cells))
+        cells = [one.iloc[place] for one in columns.values()]
+        size = max(abs(one.thing) for one in cells)
+        rows.append((said(name), *(parts.shown(one, digits, size) for one in cells)))
     caption = prose("The model fitted to all {res.design.n|count} records", res=res)
     return (ReportTable(caption, ("term", *columns), tuple(rows)),)
 

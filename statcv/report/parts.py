@@ -237,9 +237,9 @@ def count(one: Cited) -> Said:
     return Said(str(one.thing), one.api, float(one.thing))
 
 
-def shown(one: Cited, digits: int) -> Said:
-    """Return a number with a given number of decimals."""
-    (text,) = column([one.thing], [], digits)
+def shown(one: Cited, digits: int, size: float = np.inf) -> Said:
+    """Return a number with a given number of decimals, or those of its row's size."""
+    (text,) = column([one.thing], [], digits, [size])
     return Said(text.replace("-", "−"), one.api, float(one.thing))
 
 

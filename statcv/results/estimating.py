@@ -353,11 +353,11 @@ def optimism_corrected(
     one = metric is None or isinstance(metric, (str, Metric))
     if metric is None or isinstance(metric, (str, Metric)):
         metrics = [result._metric(metric)]
-    elif arguments.is_list(metric):
+    elif arguments.is_list(metric) and len(metric):
         metrics = [result._metric(name) for name in metric]
     else:
         raise ArgumentTypeError(
-            "metric must be a metric or a list of them, not "
+            "metric must be a metric or a list of one or more, not "
             f"{arguments.described(metric)}."
         )
     arguments.check_level(level)

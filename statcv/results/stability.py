@@ -165,15 +165,18 @@ class Stability:
         if self.threshold is not None:
             own = predicted_as(final, self.threshold)
             treated = np.stack([predicted_as(one, self.threshold) for one in each])
-            count, unknown = treated.sum(axis=0), np.isnan(final).any()
+            count = treated.sum(axis=0)
+            unknown = np.isnan(count).any()
             made["treating"] = count if unknown else count.astype(np.intp)
             made["changed"] = np.abs(treated - own).mean(axis=0)
             caption += f"; treatment from {risk} {self.threshold:g}"
         heads |= {"mape": "mape", "treating": f"of {len(each)}, treat"}
         heads["changed"] = "changed"
         shown = {"alike": tuple(made)[:4], "digits": 3 if binary else None}
+        lacking = bool((np.isnan(away) & ~np.isnan(final)).any())
+        told = "Bootstrap models did not impute what new rows lack." * lacking
         frame = pd.DataFrame(made, index=labels)
-        return Table(frame, caption, heads, indexed=True, **shown)
+        return Table(frame, caption, heads, indexed=True, note=told, **shown)
 
     @cached_property
     def overall(self) -> pd.DataFrame:
@@ -240,6 +243,12 @@ class Stability:
         0  0.2  0.266   0.18  0.273
         """
         arguments.one_of(kind, ("calibration", "decision"), "kind")
+        outcome = self.result.design.outcome
+        if outcome.kind not in ("binary", "survival"):
+            raise errors.MetricError(
+                f"kind={kind!r} is for risks between 0 and 1, and {outcome.name!r} is "
+                f"{outcome.kind}; kind='prediction' is for any outcome."
+            )
         if at is None:
             at = np.linspace(self.final.min(), min(self.final.max(), 0.99), POINTS)
         both = (self.final, *self._of_column(self.predicted))

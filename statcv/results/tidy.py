@@ -115,6 +115,7 @@ def tidy(result: CVResult, level: float = 0.95) -> pd.DataFrame:
         alike=("fold.min", "fold.max"),
         level=level,
         p=("p.value",),
+        units=True,
         note=_note_on_clusters(result, ses),
     )
 

@@ -59,6 +59,9 @@ class View:
         A sentence below the table.
     indexed : bool
         Whether labels of rows are shown even if they only number the rows.
+    units : bool
+        Whether rows have units of their own, as coefficients have, so that the numbers
+        of a row that would all be 0 have significant digits.
     """
 
     caption: str = ""
@@ -74,6 +77,7 @@ class View:
     words: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
     indexed: bool = False
+    units: bool = False
 
 
 @dataclass
@@ -103,11 +107,14 @@ def columns_of(frame: pd.DataFrame, view: View) -> list[Column]:
             values = pd.Series(frame.index.get_level_values(k))
             heading = str("" if name is None else name)
             made.append(Column((), heading, *_cells(values, view)))
-    ses, digits = _ses(frame, view), _digits(frame, view)
+    ses, digits, sizes = _ses(frame, view), _digits(frame, view), list[float]()
+    if view.units and view.digits is None:
+        own = [*itertools.chain(view.limits, *view.limits.values()), *view.alike]
+        sizes = frame.filter(own).abs().max(axis=1).tolist()
     chosen = frame.columns if view.columns is None else view.columns
     # columns without any value are not shown, unless there are no others
     filled = frame.columns[frame.notna().any()]
-    known = (one for one in chosen if one in filled or filled.empty)
+    known = (one for one in chosen if one in (frame if filled.empty else filled))
     for name in itertools.islice(known, WIDTH // 2):
         heading = str(name) if view.columns is None else view.columns[name]
         names: tuple[Any, ...] = (name,)
@@ -115,12 +122,12 @@ def columns_of(frame: pd.DataFrame, view: View) -> list[Column]:
         limits = view.limits.get(name, ())
         if limits and _has_limits(frame, limits):
             names = (name, *limits)
-            parts = [column(frame[one].tolist(), ses, digits) for one in names]
+            parts = [column(frame[one].tolist(), ses, digits, sizes) for one in names]
             cells = list(map(with_interval, *parts))
             heading = f"{heading} ({percent(view.level)} CI)"
         elif limits or name in view.alike or name == view.se:
             names = (name, *limits)
-            cells = column(values.astype(float).tolist(), ses, digits)
+            cells = column(values.astype(float).tolist(), ses, digits, sizes)
         elif name in view.decimals:
             cells = column(values.tolist(), [], view.decimals[name])
         elif name in view.exact:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
+import pandas as pd
 
 from statcv import engine, errors, models
 from statcv import formula as formulas
@@ -423,6 +424,7 @@ class CVCall(Call):
             plan, omitted = engine.omit_new_levels(setup)
         warn_of_missing(design)
         _warn_of_row_numbers(design)
+        _warn_of_duplicates(design, plan)
         if self.positive is None:
             warn_of_positive(design.outcome)
         _warn_of_empty_terms(design)
@@ -456,7 +458,8 @@ class CVCall(Call):
 
 NEW_LEVELS = ("mean", "omit", "error")
 FEWEST_ROWS = 10  # number of rows below which integers may rise by 1 by chance
-MOST_COLUMNS = 100  # number of columns up to which row numbers are looked for
+MOST_COLUMNS = 100  # number of columns up to which signs of errors are looked for
+MANY_DUPLICATES = 0.5  # share of records equal to others that is named unasked
 CV_NAMES = tuple(field.name for field in fields(CVCall))
 
 
@@ -506,6 +509,23 @@ def _warn_of_row_numbers(design: Design) -> None:
         away = columns[name].to_numpy() - design.kept
         if (away == away[0]).all():
             caution("row numbers", name=name, written=written)
+
+
+def _warn_of_duplicates(design: Design, plan: FoldPlan) -> None:
+    """Count records that equal others in all columns, two of them nearly continuous."""
+    known = [one.to_numpy() for one in design.terms.columns.values()]
+    if design.n < FEWEST_ROWS or len(known) > MOST_COLUMNS or plan.strata is not None:
+        return
+    table = pd.DataFrame(dict(enumerate([*known, *np.atleast_2d(design.y.T)])))
+    # nearly always one column shows that few records are equal
+    if any(table[k].duplicated(keep=False).mean() < MANY_DUPLICATES for k in table):
+        return
+    equal = table.duplicated(keep=False)
+    least = max(len(table.drop_duplicates()) / 2, FEWEST_ROWS)
+    # equal values by chance are rare where distinct records seldom share a value
+    continuous = (table.nunique() >= least).sum()
+    if equal.mean() >= MANY_DUPLICATES and continuous >= 2:
+        caution("duplicates", equal=int(equal.sum()), n=design.n)
 
 
 def _warn_of_empty_terms(design: Design) -> None:

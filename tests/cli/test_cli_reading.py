@@ -256,6 +256,16 @@ def test_what_was_read_as_missing_is_counted_in_each_column() -> None:
     assert "4 rows" in out
 
 
+def test_codes_of_missing_values_joined_by_a_comma_are_refused() -> None:
+    Path("d.csv").write_text("y,x\n0,.\n1,999\n0,2\n1,3\n")
+    code, _, err = run("data", "d.csv", "--missing", ".,999")
+    assert code == 2
+    assert "--missing . 999" in " ".join(err.split())
+    Path("d.csv").write_text('y;x\n0;"999,9"\n1;2,5\n0;2\n1;3\n')
+    written = ["--sep", ";", "--decimal", ",", "--missing", "999,9"]
+    assert run("data", "d.csv", *written)[0] == 0  # a decimal comma
+
+
 def test_hospitals_agree_on_equal_identifiers() -> None:
     ids, folds = [f"{i:05d}" for i in range(N)], {}
     for name, last in (("A", ids[-1]), ("B", "X0001")):

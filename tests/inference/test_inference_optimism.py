@@ -724,6 +724,8 @@ def test_an_unknown_interval_is_refused():
     known = "'cross_validated' or 'abcloc' or 'location_shifted' or 'two_stage', not"
     with pytest.raises(ArgumentError, match=f"{known} 'percentile'"):
         cross_validated(40).optimism_corrected(["auroc"], interval="percentile")
+    with pytest.raises(ArgumentTypeError, match="a list of one or more, not"):
+        cross_validated(40).optimism_corrected([])
 
 
 # ---- the calibration curve ----

@@ -350,6 +350,7 @@ def test_the_summary_says_how_records_were_imputed(gaps):
 
 
 @pytest.mark.filterwarnings("ignore:.*converge", "ignore:.*separated")
+@pytest.mark.filterwarnings("ignore:.*records equal another")
 def test_bootstrap_models_are_imputed_from_their_own_samples(gaps):
     data = gaps[["a", "b", "y"]]
     res = scv.cv("y ~ a + b", data, impute="median", k=3, seed=1)

@@ -211,3 +211,19 @@ def test_long_names_of_rows_are_broken_into_lines():
     check_width(text)
     assert " ".join(text.split()).endswith("left of a line –")
     assert "1.5 (1 to 2)" in text
+
+
+def test_a_coefficient_per_large_unit_is_printed_with_significant_digits():
+    rng = np.random.default_rng(2)
+    data = pd.DataFrame(rng.normal(size=(80, 2)), columns=["a", "b"])
+    data["y"] = (rng.random(80) < 1 / (1 + np.exp(-data["a"]))).astype(int)
+    data["platelets"] = (60 * data["a"] + 250) * 1e9  # per litre
+    res = scv.cv("y ~ platelets + b", data, seed=1)
+    exact = res.model.coefficients["platelets"]
+    assert 1e-12 < exact < 1e-10
+    for printed in (repr(res.model), repr(res.tidy()), str(res.summary())):
+        (line,) = (one for one in printed.splitlines() if one.startswith("platelets"))
+        assert f"{exact:#.3g}" in line
+        assert " 0.00" not in line
+        (other,) = (one for one in printed.splitlines() if one.startswith("b "))
+        assert "e-" not in other

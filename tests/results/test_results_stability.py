@@ -243,6 +243,23 @@ def test_the_final_model_gives_one_patient_with_percentiles(res, data):
     assert "of 200, treat" in str(given)
 
 
+def test_a_patient_with_missing_values_has_no_risk(res, data):
+    incomplete = data.loc[[4], ["x", "z"]].assign(x=np.nan)
+    given = res.final.predict(incomplete, instability=True)
+    assert given.isna().all(axis=None)
+    assert str(given).splitlines()[-1].split() == ["4", "–", "–", "–", "–"]
+
+
+def test_a_patient_whom_bootstrap_models_do_not_impute_has_a_risk_alone(data):
+    gaps = data.assign(x=data["x"].where(data.index % 9 > 0))
+    res = scv.cv("y ~ x + z", gaps, impute="median", threshold=0.3, k=3, seed=1)
+    found = res.stability(n_boot=20).predict(gaps.head(2))
+    assert found["predicted"].notna().all()
+    assert found.drop(columns="predicted").isna().all(axis=1).tolist() == [True, False]
+    assert found["treating"].tolist()[1] in range(21)
+    assert str(found).endswith("Bootstrap models did not impute what new rows lack.")
+
+
 def test_rows_that_were_omitted_are_absent(data):
     some = data.assign(x=data["x"].where(data.index % 7 > 0))
     with pytest.warns(StatcvWarning, match="omitted"):
@@ -372,7 +389,7 @@ def test_a_continuous_outcome_has_predictions_alone(data):
         found.result.stability(n_boot=20, threshold=0.5)
     for kind in ("calibration", "decision"):
         for call in (found.curves, found.plot):
-            with pytest.raises(MetricError, match="0 and 1"):
+            with pytest.raises(MetricError, match="0 and 1, and 'x' is continuous"):
                 call(kind)
     with pytest.raises(ArgumentError, match="at which records are treated"):
         found.plot("classification")

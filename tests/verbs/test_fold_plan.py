@@ -568,7 +568,8 @@ def test_repeated_records_leak_unless_they_stay_together():
         res = cv(formula, twice, model=nearest, k=10, seed=1, metrics="auroc", **how)
         return float(res.estimate(how="pooled"))
 
-    assert auroc() > 0.9  # nine in ten have their copy in training, labels and all
+    with pytest.warns(FoldWarning, match="300 of 300 records equal another"):
+        assert auroc() > 0.9  # nine in ten have their copy in training, labels and all
     for stratify in (
         scv.by_value("patient"),
         scv.by_hash("patient", key=SECRET),

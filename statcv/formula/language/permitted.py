@@ -16,7 +16,7 @@ import math
 import re
 import sys
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -284,8 +284,13 @@ def check_arguments(function: object, call: ast.Call, shown: str, code: str) -> 
         )
 
 
-def check_learnt(function: object, call: ast.Call, name: str, code: str) -> None:
-    """Refuse arguments that a function which learns from rows does not have."""
+def check_learnt(
+    function: object, call: ast.Call, name: str, code: str, columns: Container[str]
+) -> None:
+    """Refuse arguments that a function which learns from rows does not have.
+
+    Those after the first, such as degrees of freedom, are not columns.
+    """
     learnt = getattr(function, "__patsy_stateful_transform__", None)
     if learnt is None:
         return
@@ -299,6 +304,13 @@ def check_learnt(function: object, call: ast.Call, name: str, code: str) -> None
         raise FormulaError(
             f"cannot read the term {code!r}: {error}. It is {name}({shown}){powers}."
         ) from None
+    settings = [*call.args[1:], *(k.value for k in call.keywords if k.arg != "x")]
+    for setting in settings if "x" in known.parameters else ():
+        if isinstance(setting, ast.Name) and setting.id in columns:
+            raise FormulaError(
+                f"the term {code!r} has the column {setting.id!r} where {name}() needs "
+                "a number, such as the 4 of bs(x, df=4)."
+            )
     unknown = {*known.parameters} - {*bound.arguments}
     if name in ("cr", "cs", "cc") and {"df", "knots"} <= unknown:
         raise FormulaError(

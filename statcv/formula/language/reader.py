@@ -290,7 +290,7 @@ class _Reader(ast.NodeTransformer):
         if found is None and (found := self._of_r(name)) is None:
             found = self.functions[name] = self._called(name)
         permitted.check_arguments(found, node, f"{name}()", self.code)
-        permitted.check_learnt(found, node, name, self.code)
+        permitted.check_learnt(found, node, name, self.code, self.columns)
         node.func = self._function(function)
         if name == "clr" and _learns(node):
             self.renamed = True

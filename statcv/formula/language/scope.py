@@ -20,6 +20,7 @@ import patsy
 import patsy.builtins
 
 from statcv.errors import FormulaError, StatcvError
+from statcv.formula.frame import is_number
 from statcv.formula.language import functions as own
 from statcv.formula.language.permitted import PERMITTED
 from statcv.numeric.arrays import Bools
@@ -117,16 +118,18 @@ def evaluating(what: str, because: Callable[[], str] = str) -> Iterator[None]:
         raise FormulaError(f"{what} failed: {said}") from error
 
 
-def text_among(columns: Iterable[str], data: Any) -> str:
-    """Name the columns that are text, as the reason why an expression failed."""
-    said = []
+def no_numbers_among(columns: Iterable[str], data: Any) -> str:
+    """Name the columns that are not numbers, as the reason why an expression failed."""
+    said, advice = [], ""
     for name in columns:
-        if isinstance(data[name].dtype, pd.CategoricalDtype):
+        kind = data[name].dtype
+        if isinstance(kind, pd.CategoricalDtype):
             first = next(iter(data[name].dropna()), "")
             said.append(f"column {name!r} is text, such as {str(first)!r}")
-    if not said:
-        return ""
-    return f"{' and '.join(said)}; if they are numbers, pd.to_numeric() reads them"
+            advice = "; if they are numbers, pd.to_numeric() reads them"
+        elif not is_number(kind):
+            said.append(f"column {name!r} is of type {kind}, not a number")
+    return " and ".join(said) + advice
 
 
 # ---- subclasses that change what patsy does ----
@@ -144,6 +147,7 @@ class PatsyFactor(patsy.EvalFactor):  # type: ignore[misc]
         self.code = code
         self.what = f"the {role} {code!r}"
         self._python, self._columns = factor.python, factor.columns
+        self._because: Callable[[], str] = str
 
     def memorize_passes_needed(self, state: dict[str, Any], environment: Any) -> int:
         """Prepare the state, which holds everything that is evaluated."""
@@ -156,19 +160,21 @@ class PatsyFactor(patsy.EvalFactor):  # type: ignore[misc]
 
     def memorize_chunk(self, state: Any, which: int, data: Any) -> None:
         """Add a block of rows from which the factor learns."""
-        with evaluating(self.what, partial(text_among, self._columns, data)):
+        self._because = partial(no_numbers_among, self._columns, data)
+        with evaluating(self.what, self._because):
             super().memorize_chunk(state, which, data)
 
     def memorize_finish(self, state: Any, which: int) -> None:
         """Learn from the rows that were added."""
-        with evaluating(self.what):
+        because, self._because = self._because, str  # the rows are not kept
+        with evaluating(self.what, because):
             super().memorize_finish(state, which)
 
     def eval(self, state: Any, data: Any) -> Any:
         """Return its values on the rows of ``data``, or those given in the state."""
         if "given" in state:
             return state["given"]
-        with evaluating(self.what, partial(text_among, self._columns, data)):
+        with evaluating(self.what, partial(no_numbers_among, self._columns, data)):
             return super().eval(state, data)
 
 

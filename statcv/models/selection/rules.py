@@ -36,6 +36,7 @@ from statcv.numeric.gram import column_units
 from statcv.tables import Constructed
 
 CRITERIA = {"aic": "AIC", "bic": "BIC", "p": "Wald test"}
+LEVEL_OF_AIC = 0.157  # p-value at which the AIC drops a term of one coefficient
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,7 +48,7 @@ class Selection(Constructed):
     """
 
     by: str = "aic"
-    level: float = 0.157
+    level: float | None = None
     keep: Sequence[str] = ()
     screen: int | None = None
     model: Model = field(default=Logit(), repr=False)
@@ -56,8 +57,10 @@ class Selection(Constructed):
 
     def __post_init__(self) -> None:
         one_of(self.by, tuple(CRITERIA), "by")
-        if not (is_number(self.level) and 0 < self.level < 1):
+        if not (is_number(self.dropped_above) and 0 < self.dropped_above < 1):
             raise ArgumentError(f"level must be between 0 and 1, not {self.level!r}.")
+        if self.level is not None and self.by != "p":
+            raise ArgumentError(f"level= is for by='p', not for by={self.by!r}.")
         texts = isinstance(self.keep, str) or not isinstance(self.keep, Sequence)
         if texts or not all(isinstance(name, str) for name in self.keep):
             raise ArgumentError(
@@ -74,11 +77,16 @@ class Selection(Constructed):
             )
 
     @property
+    def dropped_above(self) -> float:
+        """The p-value above which a term is dropped by its Wald test."""
+        return LEVEL_OF_AIC if self.level is None else self.level
+
+    @property
     def label(self) -> str:
         """How print and summary call it."""
         how = f"{self.direction} selection by {CRITERIA[self.by]}"
         if self.by == "p":
-            how += f" at {self.level:g}"
+            how += f" at {self.dropped_above:g}"
         if self.direction == "both":
             how = f"selection in both directions by {CRITERIA[self.by]}"
         if self.screen is not None:
@@ -189,9 +197,9 @@ class Backward(Selection):
     ----------
     by : {"aic", "bic", "p"}
         Criterion of the choice. The BIC of times to an event counts the events.
-    level : float, default 0.157
-        For ``by="p"``, the p-value above which a term is dropped; 0.157 is the AIC's
-        for a term of one coefficient.
+    level : float, optional
+        For ``by="p"`` alone, the p-value above which a term is dropped; by default
+        0.157, which is the AIC's for a term of one coefficient.
     keep : sequence of str
         Terms that are in every model.
     screen : int, optional

@@ -22,6 +22,7 @@ from statcv.numeric.logistic import expit
 from statcv.numeric.newton import minimise
 
 EXACT = 1e-300  # gain below which a least-squares step ends: only rounding
+PERFECT = 1e-12  # size of residuals, as a share of the outcome, that is rounding
 SETTLED = 1e-7  # gain in log-likelihood of a step after which no other is made
 TIED = 1e-6  # difference of criteria that rounding makes
 
@@ -228,7 +229,8 @@ def _least_losses(
     wrong = np.abs(np.matmul(hessian, inverse) - one).max(axis=(1, 2))
     short = (np.abs(gradient) * (np.abs(beta) + np.abs(move))).sum(axis=1)
     if sets.is_gaussian:  # whose deviance is n log(squares)
-        short *= sets.count[folds] / (residuals * (y - mean)).sum(axis=1)
+        squares = (residuals * (y - mean)).sum(axis=1)
+        short *= sets.count[folds] / np.maximum(squares, EXACT)
     wrong += short
     made, fit = np.empty(len(lost)), np.searchsorted(folds, of)
     steps, sizes = np.empty((len(lost), rows.shape[1])), np.array([*map(len, lost)])
@@ -300,7 +302,7 @@ def _without(sets: Sets, start: int, some: Numbers) -> list[int]:
         for row, fold in enumerate(live.tolist()):
             may = np.array(droppable(found[fold], sets.forced, terms), dtype=np.intp)
             worst = int(may[p[row, may].argmax()]) if len(may) else -1
-            if worst >= 0 and p[row, worst] > sets.rule.level:
+            if worst >= 0 and p[row, worst] > sets.rule.dropped_above:
                 found[fold] ^= 1 << worst
                 going.append(fold)
         live = np.array(going, dtype=np.intp)
@@ -321,8 +323,10 @@ def _quadratics(sets: Sets, chosen: int, some: Numbers) -> tuple[Floats, Floats]
         for own, place, found, loss, problem in _solutions(sets, pairs, near):
             information = problem.hessian(problem.linear(found))
             if sets.is_gaussian:
-                rest = sets.count[some[part[own]]] - size
-                information *= (rest / (2 * loss))[:, None, None]
+                folds = some[part[own]]
+                rest, y = sets.count[folds] - size, sets.outcome(folds)
+                exact = PERFECT**2 * (sets.weights[folds] * y**2).sum(axis=1)
+                information *= (rest / np.maximum(2 * loss, exact))[:, None, None]
             own, last = part[own], size - found.shape[1]
             beta[own, last:], made[own, last:, last:] = found, information
             near[:, place[0]] = found[0]

@@ -203,6 +203,9 @@ def _parts_of_label(candidate: Candidate) -> list[str]:
         if is_number(value):
             label = label.replace(f", {name} = {value:g}", "")
             label = label.removeprefix(f"{value:g} ")
+            # the level and the screen of a selection of terms
+            label = label.replace(f" at {value:g} in every", " in every")
+            label = label.replace(f"the {value:g} columns most", "columns most")
     return label.split(", ")
 
 

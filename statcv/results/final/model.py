@@ -80,7 +80,7 @@ class FullModel(HandedOver):
             said = "Mean coefficients of the fits to all completed rows"
         names = self._design.outcome.named(found)
         made = pd.Series(list(found.values()), names, name="coefficient")
-        self.coefficients = Values(made, said)
+        self.coefficients = Values(made, said, alike=("coefficient",), units=True)
 
     @property
     def described(self) -> str:

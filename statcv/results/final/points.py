@@ -150,8 +150,8 @@ def points_of(result: CVResult, unit: Mapping[str, float]) -> PointScore:
     design, model = result.design, result.learner
     if not isinstance(model, (Logit, Cox)):
         raise ModelError(
-            f"points are made of a logistic or Cox regression, not {model.label}; "
-            "nomogram() has points of other regressions, which are not rounded."
+            "points are made of a logistic or Cox regression that chooses nothing, not "
+            f"{model.label}; nomogram() has points of others, which are not rounded."
         )
     rounding = Points(unit, model)
     rounding.check(design.outcome.kind)

@@ -184,7 +184,8 @@ def _coefficients(
     caption += f" in the folds; {why}" * bool(why)
     # an sd over folds is not a standard error, and may be 0
     sds = np.maximum(first["sd"], MOST_PRECISE * first["mean"].abs()).tolist()
-    texts = {name: column(first[name].tolist(), sds, digits) for name in first}
+    sizes = first.abs().max(axis=1).tolist() if digits is None else ()
+    texts = {name: column(first[name].tolist(), sds, digits, sizes) for name in first}
     shown = pd.DataFrame(texts, index=first.index)
     if wanted == "folds":
         return table, shown.drop(columns="final", errors="ignore"), caption

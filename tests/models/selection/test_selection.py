@@ -164,6 +164,8 @@ def test_the_inner_plan_chooses_the_level_and_the_terms(data):
     res = scv.cv(
         "y ~ a + b + c", data, select=rule, tune={"level": [0.01, 0.5]}, k=3, seed=1
     )
+    said = "backward selection by Wald test in every training set, level of 0.01, 0.5"
+    assert said in res.learner.label
     assert set(res.tuned["level"]) <= {0.01, 0.5}
     assert res.selection["frequency"].max() == 1
 
@@ -209,7 +211,15 @@ def test_a_bad_call_says_what_to_do(data, call, error, says):
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"by": "r2"}, {"level": 1.0}, {"keep": "a"}, {"screen": 0}]
+    "arguments",
+    [
+        {"by": "r2"},
+        {"by": "p", "level": 1.0},
+        {"level": 0.05},
+        {"by": "bic", "level": 0.157},
+        {"keep": "a"},
+        {"screen": 0},
+    ],
 )
 def test_a_bad_rule_is_refused(arguments):
     with pytest.raises(ArgumentError):
@@ -610,3 +620,13 @@ def test_permuted_outcomes_choose_as_each_alone(kind, rule):
         np.testing.assert_allclose(
             np.asarray(both)[fit], np.asarray(alone.coefficients)[0], atol=1e-9
         )
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("rule", [Backward(), Backward(by="p"), scv.models.Both()])
+def test_terms_of_an_exact_fit_are_chosen_without_others(rule):
+    rng = np.random.default_rng(17)
+    exact = pd.DataFrame(rng.normal(size=(90, 3)), columns=["a", "b", "c"])
+    exact["y"] = 2 * exact["a"] + 1
+    res = scv.cv("y ~ a + b + c", exact, select=rule, seed=1)
+    assert res.selection["frequency"].tolist() == [1, 0, 0]
