@@ -513,13 +513,14 @@ def _warn_of_row_numbers(design: Design) -> None:
 
 def _warn_of_duplicates(design: Design, plan: FoldPlan) -> None:
     """Count records that equal others in all columns, two of them nearly continuous."""
-    known = [one.to_numpy() for one in design.terms.columns.values()]
-    if design.n < FEWEST_ROWS or len(known) > MOST_COLUMNS or plan.strata is not None:
+    outcome = map(pd.Series, np.atleast_2d(design.y.T))
+    columns = [*design.terms.columns.values(), *outcome]
+    if design.n < FEWEST_ROWS or len(columns) > MOST_COLUMNS or plan.strata is not None:
         return
-    table = pd.DataFrame(dict(enumerate([*known, *np.atleast_2d(design.y.T)])))
     # nearly always one column shows that few records are equal
-    if any(table[k].duplicated(keep=False).mean() < MANY_DUPLICATES for k in table):
+    if any(one.duplicated(keep=False).mean() < MANY_DUPLICATES for one in columns):
         return
+    table = pd.DataFrame({k: one.to_numpy() for k, one in enumerate(columns)})
     equal = table.duplicated(keep=False)
     least = max(len(table.drop_duplicates()) / 2, FEWEST_ROWS)
     # equal values by chance are rare where distinct records seldom share a value
