@@ -2,7 +2,7 @@
 
 Where signs are known, the optimum is that of a smooth function of few coefficients,
 which Newton's method finds exactly; columns whose derivative exceeds its bound enter, a
-few at a time. Fits start where those of the last strengths let expect the optimum.
+few at a time. Fits of one strength start near those of the strengths before it.
 """
 
 from __future__ import annotations
@@ -80,13 +80,14 @@ def fit_net_folds(
         if standardize:
             scales = np.sqrt(fold_variances(records, folds))
         lengths = np.linalg.norm(records.X, axis=0) / scales
-        columns = np.ascontiguousarray(records.X.T)
-        paths[kind] = NetPath(columns, scales, lengths.max(axis=1))
+        longest = lengths.max(axis=1, initial=0.0)
+        paths[kind] = NetPath(np.ascontiguousarray(records.X.T), scales, longest)
     path, free = paths[kind], np.full(p, 1 / C)
     if place is not None:
         free[place] = 0.0
     l1, l2 = l1_ratio * free, (1 - l1_ratio) * free
-    fits, (beta, slope) = FoldFits.empty(len(folds), p), path.expected(1 / C)
+    fits, at = FoldFits.empty(len(folds), p), path.expected(1 / C)
+    beta, slope = at
     for some in pieces(np.arange(len(folds)), max(1, CELLS // len(records.X))):
         nets, weights = [], folds.weights_in(records, some)
         for fit, own in zip(some, weights, strict=True):
@@ -95,14 +96,13 @@ def fit_net_folds(
                 # steps begin at the model without predictors
                 share = np.clip(own @ y / own.sum(), 1e-9, 1 - 1e-9)
                 beta[fit, place] = np.log(share / (1 - share))
-            at = path.longest[fit], path.scales[fit], beta[fit], slope[fit]
-            nets.append(_Net(path.columns, *at, y, own, l1, l2))
+            units = path.columns, path.scales[fit], path.longest[fit]
+            nets.append(_Net(*units, y, own, l1, l2, beta[fit], slope[fit]))
         fits.converged[some] = _climb_together(nets)
-    path.last = (*path.last[-1:], (1 / C, np.stack([beta, slope])))
+    path.last = (*path.last[-1:], (1 / C, at))
     fits.coefficients[:] = beta / path.scales
     # near its optimum, a fit is that of a ridge on the columns that are kept
-    unit = path.scales**2 if l1_ratio < 1 else 1.0
-    ridge = np.where(beta == 0, np.inf, l2 * unit)
+    ridge = np.where((beta == 0) & (l1 > 0), np.inf, l2 * path.scales**2)
     return by_linear_predictor(fits, records, folds, expit, ridge)
 
 
@@ -129,12 +129,13 @@ class NetPath:
     last: tuple[tuple[float, Floats], ...] = ()
 
     def expected(self, penalty: float) -> Floats:
-        """Return the coefficients and derivatives that the last strengths suggest."""
+        """Return coefficients and derivatives on the line through the last ones."""
         if not self.last:
             return np.zeros((2, *self.scales.shape))
         (before, start), (last, end) = self.last[0], self.last[-1]
         share = 0.0 if before == last else (penalty - last) / (last - before)
-        at = end + min(max(share, 0.0), 1.0) * (end - start)
+        # the line is not followed farther than the last strengths are apart
+        at = np.asarray(end + min(max(share, 0.0), 1.0) * (end - start))
         at[0][at[0] * end[0] <= 0] = 0.0
         return at
 
@@ -168,29 +169,31 @@ class _Net:
     columns : numpy.ndarray, shape (p, n)
     scale : numpy.ndarray, shape (p,)
         The units of the columns in which coefficients are penalised.
-    beta, slope : numpy.ndarray, shape (p,)
-        Coefficients, which steps replace, and derivatives of the log-likelihood where
-        it was last looked at.
+    longest : float
+        The largest length of a column in these units.
     y, weights : numpy.ndarray, shape (n,)
     l1, l2 : numpy.ndarray, shape (p,)
         Strengths of the penalty on absolute values, and on half the squares.
+    beta, slope : numpy.ndarray, shape (p,)
+        Coefficients, which steps replace, and derivatives of the log-likelihood by all
+        columns, which looks replace.
     """
 
     columns: Floats
-    longest: float
     scale: Floats
-    beta: Floats
-    slope: Floats
+    longest: float
     y: Array
     weights: Floats
     l1: Floats
     l2: Floats
+    beta: Floats
+    slope: Floats
 
     def __post_init__(self) -> None:
         self.enough = EXACT * float(self.weights.sum())
         self.residuals = self.weights
         self.look(self.slope)
-        # these derivatives are expected, not known
+        # those derivatives are expected, so that no distance from the bounds is known
         self.tolerance, self.gap = max(self.enough, ROUGH * self.l1.max()), -1.0
 
     def look(self, slope: Floats) -> None:
@@ -199,20 +202,14 @@ class _Net:
         over = np.abs(slope) - self.l1 - self.enough
         inside = (self.beta != 0) | (self.l1 == 0)
         over[inside] = -np.inf
-        self.gap = -float(over.max())
-        # where columns are to enter, one step is enough until all are there
+        self.gap = -float(over.max(initial=-np.inf))
+        # one step is enough while columns are to enter
         self.tolerance = self.enough if self.gap >= 0 else np.inf
         new = np.flatnonzero(over > 0)
         # at most as many enter as are in the fit already
         most = max(MIN_NEW, int(np.count_nonzero(inside)))
         inside[new[np.argsort(-over[new], kind="stable")[:most]]] = True
         self.some = np.flatnonzero(inside)
-
-    @property
-    def is_far(self) -> bool:
-        """Whether columns may have come beyond their bounds since the last look."""
-        moved = np.linalg.norm(self.residuals - self.seen)
-        return not moved * self.longest <= self.gap
 
     def climb(self) -> None:
         """Move within the columns at hand, one step or to a tolerance."""
@@ -249,6 +246,9 @@ class _Net:
             b, eta, value = ahead, far, reached
             limit = self.tolerance
         self.beta[some] = b
+        # no derivative has changed by more than this since all were computed
+        change = np.linalg.norm(self.residuals - self.seen) * self.longest
+        self.is_far = not change <= self.gap
 
     def _value(self, b: Floats, eta: Floats, l1: Floats, l2: Floats) -> float:
         """Return the penalised log-likelihood."""

@@ -201,6 +201,8 @@ def fit_all_folds(
     records : TrainingSet
         All records.
     folds : Folds
+    **more : Any
+        Other arguments of the model's ``fit_folds``.
 
     Examples
     --------

@@ -238,7 +238,7 @@ def fit_candidates(
     rotated &= not nets
     if rotated and folds.new_levels(records) is not None:
         return None  # rotated rows do not show the factors
-    more = {"paths": {}} if nets else {}
+    more: dict[str, Any] = {"paths": {}} if nets else {}
     made = (fit_all_folds(model, records, folds, **more) for model in models)
     if (fitted := next(made)) is None:
         return None
