@@ -154,10 +154,10 @@ def _climb_together(nets: list[_Net]) -> list[bool]:
             slopes = np.array([net.residuals for net in far]) @ far[0].columns.T
             for net, slope in zip(far, slopes, strict=True):
                 net.look(slope / net.scale)
-        todo = [net for net in todo if net.gap < 0 or net.off > net.enough]
+        todo = [net for net in todo if not (net.is_there or net.is_lost)]
         if not todo:
             break
-    return [net.gap >= 0 and net.off <= net.enough for net in nets]
+    return [net.is_there for net in nets]
 
 
 @dataclass(eq=False)
@@ -211,6 +211,11 @@ class _Net:
         inside[new[np.argsort(-over[new], kind="stable")[:most]]] = True
         self.some = np.flatnonzero(inside)
 
+    @property
+    def is_there(self) -> bool:
+        """Whether the optimum is reached."""
+        return self.off <= self.enough and self.gap >= 0
+
     def climb(self) -> None:
         """Move within the columns at hand, one step or to a tolerance."""
         some, limit = self.some, self.enough
@@ -241,11 +246,10 @@ class _Net:
                     break
                 move = move / 2
             else:
-                self.off = np.nan
                 break
             b, eta, value = ahead, far, reached
             limit = self.tolerance
-        self.beta[some] = b
+        self.beta[some], self.is_lost = b, self.off > limit
         # no derivative has changed by more than this since all were computed
         change = np.linalg.norm(self.residuals - self.seen) * self.longest
         self.is_far = not change <= self.gap
