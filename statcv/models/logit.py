@@ -21,7 +21,7 @@ from statcv.models.batched.own_matrices import Regression, fit_own_folds
 from statcv.models.batched.predictions import by_linear_predictor, names_of
 from statcv.models.batched.row_space import fit_own_ridges, in_row_space, row_space
 from statcv.models.batched.separate import fit_alone
-from statcv.models.elastic_net import fit_net_folds
+from statcv.models.elastic_net import Paths, fit_net_folds
 from statcv.models.families import free_classes, width_of
 from statcv.models.firth import (
     correct_intercepts,
@@ -221,7 +221,9 @@ class Logit(Constructed):
             linear=LinearFits.of_one(beta, ridge),
         )
 
-    def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
+    def fit_folds(
+        self, records: TrainingSet, folds: Folds, paths: Paths | None = None
+    ) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
         self.check(records.kind)
         base.refuse_missing(records, "logistic regression")
@@ -233,7 +235,7 @@ class Logit(Constructed):
             return by_linear_predictor(found, records, folds, expit, ridge)
         if self.selects:
             C, ratio, scaled = self.strength, self.l1_ratio, self.standardize
-            return fit_net_folds(C, ratio, scaled, records, folds)
+            return fit_net_folds(C, ratio, scaled, records, folds, paths)
         own = self.own_ridges(records, folds)
         if records.offsets:
             return fit_folds_beside(self, records, folds, expit, own)

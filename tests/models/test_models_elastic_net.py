@@ -12,6 +12,7 @@ import statcv as scv
 from statcv.errors import ArgumentError, ModelError
 from statcv.models import Logit, TrainingSet
 from statcv.models.batched import Folds
+from statcv.models.tuning.tuned import fit_candidates
 
 REFERENCE = Path(__file__).parent.parent / "reference"
 RNG = np.random.default_rng
@@ -181,3 +182,44 @@ def test_it_keeps_the_level_of_its_permutation_test_on_noise():
     data["y"] = rng.permutation([0, 1] * 20)
     res = scv.cv("y ~ .", data, model=Logit(C=0.5, l1_ratio=1.0), k=5, seed=1)
     assert 0.02 < res.test("auroc", n_permutations=99).p_value <= 1
+
+
+@pytest.mark.parametrize("shape", [(40, 6), (30, 80)])
+@pytest.mark.parametrize("standardize", [False, True])
+def test_fits_along_a_path_are_those_of_each_strength(shape, standardize):
+    X, y = drawn(*shape, 6)
+    records = records_of(X, y, RNG(2).uniform(0.5, 2, len(y)))
+    folds = Folds.of_times(RNG(3).integers(0, 3, (7, len(y))).astype(np.int32))
+    strengths = [*np.geomspace(0.02, 5, 25), 0.1, 1e-6, 3.0]  # and some out of order
+    models = [
+        Logit(C=C, l1_ratio=ratio, standardize=standardize)
+        for C in strengths
+        for ratio in (0.3, 1.0)
+    ]
+    along = fit_candidates(models, records, folds)
+    for model, fitted in zip(models, along, strict=True):
+        alone = model.fit_folds(records, folds)
+        assert fitted.converged.all()
+        found, expected = (
+            np.asarray(fitted.coefficients),
+            np.asarray(alone.coefficients),
+        )
+        np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
+        assert np.array_equal(found[:, 1:] == 0, expected[:, 1:] == 0)
+
+
+def test_a_net_of_columns_far_from_zero_ends_whether_it_converges_or_not():
+    X, y = drawn(40, 5, 8)
+    X[:, 1:] *= 1e6
+    folds = Folds.leaving_out([[k] for k in range(5)])
+    models = [Logit(C=C, l1_ratio=0.5) for C in (1e-3, 1.0, 1e6)]
+    for fitted in fit_candidates(models, records_of(X, y), folds):
+        assert np.isfinite(np.asarray(fitted.coefficients)).all()
+
+
+def test_an_intercept_of_zero_is_not_a_column_left_out():
+    X, y = drawn(30, 4, 2)
+    y[:] = np.arange(30) % 2
+    fit = Logit(C=1e-4, l1_ratio=0.5).fit(records_of(X, y))
+    assert fit.coefficients["x0"] == 0
+    assert np.isfinite(fit.linear.penalty[0]).tolist() == [True, *[False] * 4]

@@ -191,7 +191,7 @@ def joined_coefficients(
 
 
 def fit_all_folds(
-    model: Model, records: TrainingSet, folds: Folds
+    model: Model, records: TrainingSet, folds: Folds, **more: Any
 ) -> FittedFolds | None:
     """Fit every fold together; None for a model that is fitted fold by fold.
 
@@ -201,6 +201,8 @@ def fit_all_folds(
     records : TrainingSet
         All records.
     folds : Folds
+    **more : Any
+        Other arguments of the model's ``fit_folds``.
 
     Examples
     --------
@@ -217,7 +219,7 @@ def fit_all_folds(
     if folds.matrices is not None and not able.own_matrices:
         return None
     keep_memory()
-    fitted = cast(FoldsModel, model).fit_folds(records, folds)
+    fitted = cast(FoldsModel, model).fit_folds(records, folds, **more)
     if fitted is None or not able.uses_predictors:
         return fitted
     return with_new_levels(fitted, records, folds)

@@ -234,10 +234,12 @@ def fit_candidates(
 ) -> Iterator[FittedFolds] | None:
     """Fit each model in every fold; None for models that are fitted fold by fold."""
     rotated = records.X.shape[1] > len(records.X)
-    rotated &= not all(isinstance(one, Logit) and one.selects for one in models)
+    nets = all(isinstance(one, Logit) and one.selects for one in models)
+    rotated &= not nets
     if rotated and folds.new_levels(records) is not None:
         return None  # rotated rows do not show the factors
-    made = (fit_all_folds(model, records, folds) for model in models)
+    more: dict[str, Any] = {"paths": {}} if nets else {}
+    made = (fit_all_folds(model, records, folds, **more) for model in models)
     if (fitted := next(made)) is None:
         return None
     return chain([fitted], cast(Iterator[FittedFolds], made))  # they are fitted alike
