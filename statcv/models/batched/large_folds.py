@@ -188,12 +188,16 @@ def fit_few(
         surely=lambda block, theta: np.full(len(theta), bounded),
     )
     far = _are_far(every, folds)
+    # long steps, and large Hessians, need few digits
+    short = far or len(scale) > MIN_FACTORED
+    X = records.X.astype(np.float32) if short else records.X
+    rough = replace(every, X=X)
     theta = np.zeros((1, len(scale)))
     if not (far or family.quadratic):
         # the distance between optima of two samples grows as the root of the number of
         # coordinates
         near = Until(max(NEAR, NEAR * float(np.sqrt(len(scale))) / 3))
-        theta, known = settle(every, theta, near, inverse=Identity())
+        theta, known = settle(every, theta, near, None, Identity(), rough)
         if not known.all():
             return None
     least = scale.reshape(-1, p).min(axis=0)
@@ -220,17 +224,17 @@ def fit_few(
         problem = replace(every, block=block, ridge=penalty)
         at = np.tile(theta, (len(some), 1))
         inverse: Inverse | None = None
+        first = replace(problem, X=X)
         if far:
             # from 0, as folds have little in common; after some steps in single
             # precision each fit gets its own Hessian
-            rough = replace(problem, X=records.X.astype(np.float32))
-            at, _ = climb(rough, at, Identity(), replace(until, most=MAX_STEPS_FAR))
+            at, _ = climb(first, at, Identity(), replace(until, most=MAX_STEPS_FAR))
         else:
             find = _own_inverses if _differ(every, often) else _mean_inverses
-            inverse = find(every, theta, often)
+            inverse = find(rough, theta, often)
             if inverse is None:
                 return None
-        at, sure[some] = settle(problem, at, until, inverse=inverse)
+        at, sure[some] = settle(problem, at, until, None, inverse, first)
         coefficients[some] = problem.coefficients(at)
     return (coefficients, sure) if sure.any() else None
 

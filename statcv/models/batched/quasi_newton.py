@@ -27,6 +27,9 @@ MAX_SHORTENINGS = 12  # times that a step is shortened, at most
 OVERSHOT = 0.9  # the steepest fall at the end of a step, of the rise at its beginning
 CROWDED = 0.7  # the share of unfinished fits below which finished ones are removed
 REMEMBERED = 10  # steps that are remembered
+# steps below which single precision ends, for the root of the number of coordinates
+LEAST_ROUGH = 1e-5
+MAX_RATE_ROUGH = 0.6  # the length of a step for that of the one before, in single precision
 P = TypeVar("P", bound="Gradients")
 
 
@@ -65,6 +68,7 @@ def settle(
     until: Until,
     gradient: Floats | None = None,
     inverse: Inverse | None = None,
+    rough: Problem | None = None,
 ) -> tuple[Floats, Bools]:
     """Search for the optima, and judge whether there are any.
 
@@ -78,6 +82,8 @@ def settle(
     gradient, inverse : numpy.ndarray, shape (m, q), and Inverse, optional
         The gradient there, and an approximate inverse of the Hessian; fits have their
         own Hessians otherwise.
+    rough : Problem, optional
+        The problem in single precision, for the first steps by ``inverse``.
 
     Returns
     -------
@@ -88,7 +94,7 @@ def settle(
     theta, done = theta.copy(), np.zeros(len(theta), dtype=bool)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         if inverse is not None:
-            theta, done = climb(problem, theta, inverse, until, gradient=gradient)
+            theta, done = climb(problem, theta, inverse, until, gradient, rough)
         until = replace(until, most=MAX_STEPS)
         # fits that are far get the Hessian of where they are, as in Newton's method
         unbounded = problem.ridge is None
@@ -110,6 +116,7 @@ def climb(
     inverse: Inverse,
     until: Until,
     gradient: Floats | None = None,
+    rough: Gradients | None = None,
 ) -> tuple[Floats, Bools]:
     """Step until the gradients vanish.
 
@@ -123,6 +130,9 @@ def climb(
     until : Until
     gradient : numpy.ndarray, shape (m, q), optional
         The gradient at the start, if known.
+    rough : Gradients, optional
+        The same fits in single precision, which serve while steps are long, and each is
+        at most half as long as the one before.
 
     Returns
     -------
@@ -136,13 +146,17 @@ def climb(
     before = slower = np.full(len(theta), np.inf)
     going = np.ones(len(theta), dtype=bool)
     if gradient is None:
-        gradient = problem.gradient(theta)
+        gradient = (problem if rough is None else rough).gradient(theta)
+    least = LEAST_ROUGH * float(np.sqrt(theta.shape[1]))
     for _ in range(until.most):
         step = memory.direction(gradient)
         rises = dot(gradient, step)
         size = np.sqrt(dot(step, step))
         # convergence is superlinear at best: the rate foretells the next step
         rate = np.where(np.isfinite(before), size / before, 1.0)
+        if rough is not None:
+            ends = (size < least) | (size > MAX_RATE_ROUGH * before)
+            rough = None if ends.any() else rough
         close = size * np.maximum(rate, slower.clip(max=1.0)) <= until.enough
         close = (close | (size <= until.noise)) & (rises >= 0)
         halt = going & (close | ~(rises > 0))
@@ -154,10 +168,13 @@ def climb(
                 break
             if np.count_nonzero(going) < CROWDED * len(going):
                 problem, memory = problem.part(going), memory.part(going)
+                rough = None
                 which, theta, gradient = which[going], theta[going], gradient[going]
                 step, rises, size = step[going], rises[going], size[going]
                 rate, slower, going = rate[going], slower[going], going[going]
-        step, ahead = _ahead(problem, theta, step, rises, going)
+        step, ahead = _ahead(
+            problem if rough is None else rough, theta, step, rises, going
+        )
         memory.add(step, gradient - ahead)
         theta, gradient = theta + step, ahead
         before, slower = size, rate
