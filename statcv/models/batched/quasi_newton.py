@@ -23,6 +23,7 @@ MAX_STEPS = 30  # steps at most that a fit makes by one matrix
 MAX_HESSIANS = 8  # own Hessians at most of a fit without a ridge, under separation too
 # own Hessians at most of a fit with a ridge, which has an optimum
 MAX_HESSIANS_BOUNDED = 40
+UNDERSHOT = 0.5  # the steepest rise at the end of a step that was shortened, likewise
 MAX_SHORTENINGS = 12  # times that a step is shortened, at most
 OVERSHOT = 0.9  # the steepest fall at the end of a step, of the rise at its beginning
 CROWDED = 0.7  # the share of unfinished fits below which finished ones are removed
@@ -187,22 +188,33 @@ def _ahead(
 ) -> tuple[Floats, Floats]:
     """Return steps that do not go too far, and the gradients at their ends."""
     ahead = problem.gradient(theta + step)
+    slope = dot(ahead, step)
     # the half of the strong Wolfe condition that excludes steps that are too long
-    far = going & ~(dot(ahead, step) >= -OVERSHOT * rises)
+    far = going & ~(slope >= -OVERSHOT * rises)
     if not far.any():
         return step, ahead
-    length = np.ones(len(step))
+    # the top of each function lies between two lengths, with its slopes there
+    length, low, high = np.ones(len(step)), np.zeros(len(step)), np.ones(len(step))
+    rise, fall = rises.copy(), -slope
     for _ in range(MAX_SHORTENINGS):
-        if not far.any():
-            break
         some = np.flatnonzero(far)
-        falls = -dot(ahead[some], step[some])
+        if not len(some):
+            break
         # the secant along the step, which neither stays nor turns back
-        part = np.clip(rises[some] / (rises[some] + falls), 0.05, 0.95)
-        length[some] *= np.where(np.isfinite(part), part, 0.05)
+        part = np.clip(rise[some] / (rise[some] + fall[some]), 0.05, 0.95)
+        part = np.where(np.isfinite(part), part, 0.05)
+        length[some] = low[some] + part * (high - low)[some]
         tried = length[some, None] * step[some]
         ahead[some] = problem.part(some).gradient(theta[some] + tried)
-        far[some] = ~(dot(ahead[some], step[some]) >= -OVERSHOT * rises[some])
+        slope = dot(ahead[some], step[some])
+        beyond = ~(slope >= -OVERSHOT * rises[some])
+        short = slope > UNDERSHOT * rises[some]
+        after, before = some[beyond], some[short]
+        high[after], fall[after] = length[after], -slope[beyond]
+        # the other end counts half, or the secant would stay at this one
+        low[before], rise[before] = length[before], slope[short]
+        fall[before] /= 2
+        far[some] = beyond | short
     return length[:, None] * step, ahead
 
 
