@@ -21,6 +21,9 @@ from statcv.numeric.survival import events_of, times_of
 from statcv.tables import Printed
 from statcv.words import plural
 
+# share of its terms' sizes above which a linear predictor has the sign of its sum
+SIGN_IS_CLEAR = 1e-6
+
 
 class Sklearn:
     """An estimator that is cloned and fitted in every fold.
@@ -142,14 +145,25 @@ class Sklearn:
         """Return a copy that is not fitted and whose random states are set."""
         from sklearn.base import clone
 
-        made, unset = clone(self.estimator), {}
-        for name, value in made.get_params(deep=True).items():
+        made = clone(self.estimator)
+        unset, splitters = self._unset
+        if splitters:
+            parameters = made.get_params(deep=True)
+        for value in (parameters[name] for name in splitters):
+            value.random_state = seed if getattr(value, "shuffle", True) else None
+        return made.set_params(**dict.fromkeys(unset, seed)) if unset else made
+
+    @cached_property
+    def _unset(self) -> tuple[list[str], list[str]]:
+        """Random states without a value, and splitters without a random state."""
+        unset, splitters = list[str](), list[str]()
+        for name, value in self.estimator.get_params(deep=True).items():
             last = name.rpartition("__")[2]
             if last == "random_state" and value is None:
-                unset[name] = seed
+                unset.append(name)
             elif last == "cv" and getattr(value, "random_state", 0) is None:
-                value.random_state = seed if getattr(value, "shuffle", True) else None
-        return made.set_params(**unset)
+                splitters.append(name)
+        return unset, splitters
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -178,7 +192,7 @@ class SklearnFit(Printed):
             return values
         return {"Intercept": float(intercept[0]), **values}
 
-    @property
+    @cached_property
     def linear(self) -> LinearFits | None:
         """Its linear predictor, if it is a regression after scaling and imputing."""
         return traits.linear_of(self.estimator, self.training)
@@ -249,6 +263,9 @@ class SklearnFit(Printed):
         """
         if not (self.classifies and hasattr(self.estimator, "predict")):
             return None
+        by_sign = self._by_sign(X)
+        if by_sign is not None:
+            return by_sign
         X = base.without_column(X, self.training.intercept)
         given = np.ravel(self._asked("predict", X))
         codes = range(self.training.n_classes)
@@ -261,6 +278,21 @@ class SklearnFit(Printed):
         if self.training.kind == "binary":
             return np.asarray(given, dtype=float)
         return np.asarray(given[:, None] == np.array(codes), dtype=float)
+
+    def _by_sign(self, X: Floats) -> Floats | None:
+        """Return the classes of a logistic regression of two, without another look.
+
+        They are the signs of its linear predictors; None if one of them is unknown, or
+        so near 0 that rounding could change its sign.
+        """
+        linear, of_library = self.linear, traits.is_from_sklearn(self.estimator)
+        if linear is None or not of_library or self.training.kind != "binary":
+            return None
+        beta = linear.coefficients[0]
+        constant = 0.0 if linear.constant is None else float(linear.constant[0])
+        eta, size = X @ beta + constant, np.abs(X) @ np.abs(beta) + abs(constant)
+        clear = np.abs(eta) > SIGN_IS_CLEAR * size
+        return (eta > 0).astype(float) if clear.all() else None
 
 
 # ---- estimators in the manner of scikit-survival ----
