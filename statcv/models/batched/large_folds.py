@@ -2,7 +2,8 @@
 
 The fit to all records comes first, roughly; the mean Hessian of the folds near its
 optimum, or one of each, with quasi-Newton updates, leads all of them to their own in
-few gradients. The Hessian of many classes is taken as if these were independent.
+few gradients, the first of which are in single precision if columns are many. The
+Hessian of many classes is taken as if these were independent.
 Folds of few records for each coefficient have little in common, and are fitted from 0.
 """
 
@@ -191,7 +192,7 @@ def fit_few(
     # long steps, and large Hessians, need few digits
     short = far or len(scale) > MIN_FACTORED
     X = records.X.astype(np.float32) if short else records.X
-    rough = replace(every, X=X)
+    rough = replace(every, X=X) if short else every
     theta = np.zeros((1, len(scale)))
     if not (far or family.quadratic):
         # the distance between optima of two samples grows as the root of the number of
@@ -224,7 +225,7 @@ def fit_few(
         problem = replace(every, block=block, ridge=penalty)
         at = np.tile(theta, (len(some), 1))
         inverse: Inverse | None = None
-        first = replace(problem, X=X)
+        first = replace(problem, X=X) if short else problem
         if far:
             # from 0, as folds have little in common; after some steps in single
             # precision each fit gets its own Hessian

@@ -3,7 +3,8 @@
 The method is that of limited memory of Broyden, Fletcher, Goldfarb and Shanno (Liu &
 Nocedal 1989), which starts from an approximate inverse of the Hessian and remembers
 the latest steps. A step along which the function first rises, and then falls nearly as
-steeply, is shortened. Fits that do not converge get their own Hessians.
+steeply, is shortened, but not so much that it still rises steeply. Long steps may be
+made in single precision. Fits that do not converge get their own Hessians.
 """
 
 from __future__ import annotations
@@ -23,14 +24,16 @@ MAX_STEPS = 30  # steps at most that a fit makes by one matrix
 MAX_HESSIANS = 8  # own Hessians at most of a fit without a ridge, under separation too
 # own Hessians at most of a fit with a ridge, which has an optimum
 MAX_HESSIANS_BOUNDED = 40
-UNDERSHOT = 0.5  # the steepest rise at the end of a step that was shortened, likewise
 MAX_SHORTENINGS = 12  # times that a step is shortened, at most
 OVERSHOT = 0.9  # the steepest fall at the end of a step, of the rise at its beginning
+UNDERSHOT = 0.5  # the steepest rise at the end of a shortened step, likewise
 CROWDED = 0.7  # the share of unfinished fits below which finished ones are removed
 REMEMBERED = 10  # steps that are remembered
-# steps below which single precision ends, for the root of the number of coordinates
+# length of steps below which single precision ends, over the root of the number of
+# coordinates
 LEAST_ROUGH = 1e-5
-MAX_RATE_ROUGH = 0.6  # the length of a step for that of the one before, in single precision
+# length of a step, over that of the one before, above which single precision ends
+MAX_RATE_ROUGH = 0.6
 P = TypeVar("P", bound="Gradients")
 
 
@@ -132,8 +135,8 @@ def climb(
     gradient : numpy.ndarray, shape (m, q), optional
         The gradient at the start, if known.
     rough : Gradients, optional
-        The same fits in single precision, which serve while steps are long, and each is
-        at most half as long as the one before.
+        The same fits in single precision, which serve while steps are long and get
+        shorter quickly.
 
     Returns
     -------
@@ -146,8 +149,9 @@ def climb(
     which, memory = np.arange(len(theta)), Memory(inverse)
     before = slower = np.full(len(theta), np.inf)
     going = np.ones(len(theta), dtype=bool)
+    current = problem if rough is None else rough
     if gradient is None:
-        gradient = (problem if rough is None else rough).gradient(theta)
+        gradient = current.gradient(theta)
     least = LEAST_ROUGH * float(np.sqrt(theta.shape[1]))
     for _ in range(until.most):
         step = memory.direction(gradient)
@@ -155,11 +159,13 @@ def climb(
         size = np.sqrt(dot(step, step))
         # convergence is superlinear at best: the rate foretells the next step
         rate = np.where(np.isfinite(before), size / before, 1.0)
-        if rough is not None:
-            ends = (size < least) | (size > MAX_RATE_ROUGH * before)
-            rough = None if ends.any() else rough
         close = size * np.maximum(rate, slower.clip(max=1.0)) <= until.enough
         close = (close | (size <= until.noise)) & (rises >= 0)
+        if current is not problem:
+            # single precision shows no optimum, and no steps below its rounding error
+            close[:] = False
+            if ((size < least) | (size > MAX_RATE_ROUGH * before)).any():
+                current = problem
         halt = going & (close | ~(rises > 0))
         if halt.any():
             found[which[halt]] = (theta + np.where(close[:, None], step, 0.0))[halt]
@@ -169,13 +175,11 @@ def climb(
                 break
             if np.count_nonzero(going) < CROWDED * len(going):
                 problem, memory = problem.part(going), memory.part(going)
-                rough = None
+                current = problem
                 which, theta, gradient = which[going], theta[going], gradient[going]
                 step, rises, size = step[going], rises[going], size[going]
                 rate, slower, going = rate[going], slower[going], going[going]
-        step, ahead = _ahead(
-            problem if rough is None else rough, theta, step, rises, going
-        )
+        step, ahead = _ahead(current, theta, step, rises, going)
         memory.add(step, gradient - ahead)
         theta, gradient = theta + step, ahead
         before, slower = size, rate
