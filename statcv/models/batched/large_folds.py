@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import reduce
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from statcv.models.batched.problem import (
 from statcv.models.batched.quasi_newton import MAX_STEPS, Until, climb, settle
 from statcv.models.families import Family, curvature, family_of, longest_row, negligible
 from statcv.numeric.arrays import Bools, Floats
+from statcv.numeric.memory import LARGEST
 from statcv.numeric.threads import product
 
 # ---- when folds are few and large, and when they are far from all records ----
@@ -189,9 +191,12 @@ def fit_few(
         surely=lambda block, theta: np.full(len(theta), bounded),
     )
     far = _are_far(every, folds)
-    # long steps, and large Hessians, need few digits
-    short = far or len(scale) > MIN_FACTORED
-    X = records.X.astype(np.float32) if short else records.X
+    # long steps and large Hessians need few digits, but the first step of a quadratic
+    # function needs all; a copy that does not fit into memory that is kept costs more
+    # than it saves
+    large = not family.quadratic and len(scale) > MIN_FACTORED
+    short = far or (large and 4 * records.X.size <= LARGEST)
+    X: Any = records.X.astype(np.float32) if short else records.X
     rough = replace(every, X=X) if short else every
     theta = np.zeros((1, len(scale)))
     if not (far or family.quadratic):

@@ -31,7 +31,7 @@ CROWDED = 0.7  # the share of unfinished fits below which finished ones are remo
 REMEMBERED = 10  # steps that are remembered
 # length of steps below which single precision ends, over the root of the number of
 # coordinates
-LEAST_ROUGH = 1e-5
+LEAST_ROUGH = 1e-4
 # length of a step, over that of the one before, above which single precision ends
 MAX_RATE_ROUGH = 0.6
 P = TypeVar("P", bound="Gradients")
@@ -162,8 +162,8 @@ def climb(
         close = size * np.maximum(rate, slower.clip(max=1.0)) <= until.enough
         close = (close | (size <= until.noise)) & (rises >= 0)
         if current is not problem:
-            # single precision shows no optimum, and no steps below its rounding error
-            close[:] = False
+            # rounding errors of single precision are no small steps
+            close &= until.enough >= least
             if ((size < least) | (size > MAX_RATE_ROUGH * before)).any():
                 current = problem
         halt = going & (close | ~(rises > 0))
