@@ -32,8 +32,7 @@ REMEMBERED = 10  # steps that are remembered
 # length of steps below which single precision ends, over the root of the number of
 # coordinates
 LEAST_ROUGH = 1e-4
-# length of a step, over that of the one before, above which single precision ends
-MAX_RATE_ROUGH = 0.6
+MAX_STEPS_ROUGH = 20  # steps in single precision at most, whose errors may stay long
 P = TypeVar("P", bound="Gradients")
 
 
@@ -135,8 +134,7 @@ def climb(
     gradient : numpy.ndarray, shape (m, q), optional
         The gradient at the start, if known.
     rough : Gradients, optional
-        The same fits in single precision, which serve while steps are long and get
-        shorter quickly.
+        The same fits in single precision, which serve while steps are long.
 
     Returns
     -------
@@ -153,7 +151,7 @@ def climb(
     if gradient is None:
         gradient = current.gradient(theta)
     least = LEAST_ROUGH * float(np.sqrt(theta.shape[1]))
-    for _ in range(until.most):
+    for number in range(until.most):
         step = memory.direction(gradient)
         rises = dot(gradient, step)
         size = np.sqrt(dot(step, step))
@@ -164,7 +162,7 @@ def climb(
         if current is not problem:
             # rounding errors of single precision are no small steps
             close &= until.enough >= least
-            if ((size < least) | (size > MAX_RATE_ROUGH * before)).any():
+            if number >= MAX_STEPS_ROUGH or (size < least).any():
                 current = problem
         halt = going & (close | ~(rises > 0))
         if halt.any():
