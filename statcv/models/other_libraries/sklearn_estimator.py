@@ -145,25 +145,14 @@ class Sklearn:
         """Return a copy that is not fitted and whose random states are set."""
         from sklearn.base import clone
 
-        made = clone(self.estimator)
-        unset, splitters = self._unset
-        if splitters:
-            parameters = made.get_params(deep=True)
-        for value in (parameters[name] for name in splitters):
-            value.random_state = seed if getattr(value, "shuffle", True) else None
-        return made.set_params(**dict.fromkeys(unset, seed)) if unset else made
-
-    @cached_property
-    def _unset(self) -> tuple[list[str], list[str]]:
-        """Random states without a value, and splitters without a random state."""
-        unset, splitters = list[str](), list[str]()
-        for name, value in self.estimator.get_params(deep=True).items():
+        made, unset = clone(self.estimator), {}
+        for name, value in made.get_params(deep=True).items():
             last = name.rpartition("__")[2]
             if last == "random_state" and value is None:
-                unset.append(name)
+                unset[name] = seed
             elif last == "cv" and getattr(value, "random_state", 0) is None:
-                splitters.append(name)
-        return unset, splitters
+                value.random_state = seed if getattr(value, "shuffle", True) else None
+        return made.set_params(**unset)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
