@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from statcv.models.batched.downdate import Identity, Inverse
+from statcv.models.batched.downdate import Identity, Inverse, dot
 from statcv.models.batched.problem import Problem
 from statcv.numeric.arrays import Array, Bools, Floats
 from statcv.numeric.newton import is_steep
@@ -266,11 +266,6 @@ class Memory:
         made = Memory(self.inverse.part(chosen))
         made.kept = [(a[chosen], b[chosen], c[chosen]) for a, b, c in self.kept]
         return made
-
-
-def dot(first: Floats, second: Floats) -> Floats:
-    """Return the inner products of rows."""
-    return np.asarray(np.einsum("bp,bp->b", first, second))
 
 
 # ---- whether fits are separated ----

@@ -252,8 +252,7 @@ class SklearnFit(Printed):
         """
         if not (self.classifies and hasattr(self.estimator, "predict")):
             return None
-        by_sign = self._by_sign(X)
-        if by_sign is not None:
+        if (by_sign := self._by_sign(X)) is not None:
             return by_sign
         X = base.without_column(X, self.training.intercept)
         given = np.ravel(self._asked("predict", X))
@@ -271,16 +270,17 @@ class SklearnFit(Printed):
     def _by_sign(self, X: Floats) -> Floats | None:
         """Return the classes of a logistic regression of two, without another look.
 
-        They are the signs of its linear predictors; None if one of them is unknown, or
-        so near 0 that rounding could change its sign.
+        They are the signs of its linear predictors; None if these are not columns times
+        coefficients, or one is so near 0 that rounding could change its sign.
         """
-        linear, of_library = self.linear, traits.is_from_sklearn(self.estimator)
-        if linear is None or not of_library or self.training.kind != "binary":
+        linear = self.linear
+        if not traits.is_from_sklearn(self.estimator) or self.training.kind != "binary":
+            return None
+        if linear is None or linear.constant is not None:
             return None
         beta = linear.coefficients[0]
-        constant = 0.0 if linear.constant is None else float(linear.constant[0])
-        eta, size = X @ beta + constant, np.abs(X) @ np.abs(beta) + abs(constant)
-        clear = np.abs(eta) > SIGN_IS_CLEAR * size
+        eta, sizes = X @ beta, np.abs(X) @ np.abs(beta)
+        clear = np.abs(eta) > SIGN_IS_CLEAR * sizes
         return (eta > 0).astype(float) if clear.all() else None
 
 
