@@ -41,7 +41,9 @@ def as_frame(data: object) -> pd.DataFrame:
         raise errors.DataError("the data frame is empty: it has no rows.")
     if frame.shape[1] == 0:
         raise errors.DataError("the data frame is empty: it has no columns.")
-    if odd := [name for name in frame.columns if not isinstance(name, str)]:
+    # a list of the names is read many times quicker than the index itself
+    names = frame.columns.tolist()
+    if odd := [name for name in names if not isinstance(name, str)]:
         several = frame.columns.nlevels > 1  # as those of a sheet with merged headers
         remedy = "map('_'.join)" if several else "astype(str)"
         raise errors.DataError(
@@ -61,7 +63,7 @@ def as_frame(data: object) -> pd.DataFrame:
             "use data.reset_index(drop=True)."
         )
     # times and events in one column, as scikit-survival has them
-    kinds = zip(frame.columns.tolist(), frame.dtypes.tolist(), strict=True)
+    kinds = zip(names, frame.dtypes.tolist(), strict=True)
     pairs = [name for name, dtype in kinds if getattr(dtype, "names", None)]
     if pairs:
         frame = frame.copy(deep=False)

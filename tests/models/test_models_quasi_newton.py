@@ -72,3 +72,52 @@ def test_a_step_too_far_is_shortened_and_no_matrix_is_no_step():
     found, done = climb(problem, np.zeros((3, 1)), inverse, precise(1e-15))
     assert done.tolist() == [True, True, False]
     np.testing.assert_allclose(found[:, 0], [2.0, 0.5, 0.0], atol=1e-12)
+
+
+@dataclass
+class Rounded(Bowls):
+    """The same functions, whose gradients have few digits."""
+
+    def gradient(self, theta):
+        return super().gradient(theta).astype(np.float32).astype(float)
+
+    def part(self, chosen):
+        return Rounded(self.top[chosen], self.curved[chosen])
+
+
+def test_steps_of_few_digits_end_at_the_same_optima():
+    top = np.array([[0.9, 1 / 3], [2.0, 5.0]]) * 1e3
+    problem = Bowls(top, np.array([[1.0, 1.1]] * 2))
+    inverse, until = inverse_of([1.0, 1.0], [1.0, 1.0]), Until(1e-10, noise=1e-12)
+    rough = Rounded(problem.top, problem.curved)
+    start = np.zeros((2, 2))
+    found, done = climb(problem, start, inverse, until, rough=rough)
+    assert done.all()
+    np.testing.assert_allclose(found, problem.top, atol=1e-9, rtol=0)
+
+
+@dataclass
+class Walls:
+    """Functions whose slope is even, and then falls without end, beyond a place."""
+
+    place: Floats
+    asked: list[int]
+
+    def gradient(self, theta):
+        self.asked.append(len(theta))
+        beyond = np.maximum(theta - self.place, 0)
+        return 1.0 - theta / 20 - 9e3 * beyond**3
+
+    def part(self, chosen):
+        return Walls(self.place[chosen], self.asked)
+
+
+def test_a_step_that_is_shortened_too_much_gets_longer():
+    problem = Walls(np.array([[0.6], [0.9]]), [])
+    found, _ = climb(
+        problem, np.zeros((2, 1)), inverse_of([1.0], [1.0]), Until(1e-9, 0, 1)
+    )
+    slope = problem.gradient(found)
+    assert (found < problem.place + 0.1).all()
+    assert (np.abs(slope) <= 0.9).all()
+    assert (slope <= 0.5)[0]

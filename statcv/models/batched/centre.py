@@ -10,7 +10,7 @@ import numpy as np
 
 from statcv.models.base import TrainingSet
 from statcv.models.batched.blocks import Block, Penalties
-from statcv.models.batched.downdate import Downdate, downdated, squares_of
+from statcv.models.batched.downdate import Downdate, dot, downdated
 from statcv.models.batched.problem import Problem, roots_of
 from statcv.models.batched.row_space import spares_the_intercept_only
 from statcv.models.batched.separate import fit_alone
@@ -80,7 +80,8 @@ class Centre:
         A ridge bounds a fit to all classes, whichever records it has.
         """
         # each predictor changes by this at most, a difference by twice as much
-        moved = np.sqrt(squares_of(theta - self.theta)) * self.reach
+        moved = theta - self.theta
+        moved = np.sqrt(dot(moved, moved)) * self.reach
         sure = np.asarray(self.spread + 2 * moved < self.family.moderate)
         if bounded:
             y, codes = self.family.y, self.family.codes

@@ -321,9 +321,9 @@ def inverted(matrices: Floats) -> Floats:
         return np.concatenate([inverted(one[None]) for one in matrices])
 
 
-def squares_of(rows: Floats) -> Floats:
-    """Return the squared length of each row."""
-    return np.asarray(np.einsum("bp,bp->b", rows, rows))
+def dot(first: Floats, second: Floats) -> Floats:
+    """Return the inner products of rows."""
+    return np.asarray(np.einsum("bp,bp->b", first, second))
 
 
 def _size(matrices: Floats) -> Floats:

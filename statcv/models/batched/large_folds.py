@@ -2,7 +2,8 @@
 
 The fit to all records comes first, roughly; the mean Hessian of the folds near its
 optimum, or one of each, with quasi-Newton updates, leads all of them to their own in
-few gradients. The Hessian of many classes is taken as if these were independent.
+few gradients, the first of which are in single precision if columns are many. The
+Hessian of many classes is taken as if these were independent.
 Folds of few records for each coefficient have little in common, and are fitted from 0.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import reduce
+from typing import Any
 
 import numpy as np
 
@@ -24,9 +26,10 @@ from statcv.models.batched.problem import (
     Problem,
     by_blocks,
 )
-from statcv.models.batched.quasi_newton import MAX_STEPS, Until, climb, settle
+from statcv.models.batched.quasi_newton import MAX_STEPS, MAX_STEPS_ROUGH, Until, settle
 from statcv.models.families import Family, curvature, family_of, longest_row, negligible
 from statcv.numeric.arrays import Bools, Floats
+from statcv.numeric.memory import LARGEST
 from statcv.numeric.threads import product
 
 # ---- when folds are few and large, and when they are far from all records ----
@@ -134,7 +137,6 @@ NEAR = 0.3  # the distance from the optimum of all records, in standard errors
 MAX_FITS = 256  # fits at most whose gradients are summed at once
 MAX_CELLS = 2**26  # records times fits, at most, whose gradients are summed at once
 SHARE_LEFT = 0.3  # share of a negligible distance, as its forecast may be too small
-MAX_STEPS_FAR = 20  # steps from 0 after which folds get Hessians of their own
 
 
 def fit_large_folds(
@@ -188,24 +190,32 @@ def fit_few(
         surely=lambda block, theta: np.full(len(theta), bounded),
     )
     far = _are_far(every, folds)
+    # long steps and large Hessians need few digits, but the first step of a quadratic
+    # function needs all; a copy that does not fit into memory that is kept costs more
+    # than it saves
+    large = not family.quadratic and len(scale) > MIN_FACTORED
+    short = far or (large and 4 * records.X.size <= LARGEST)
+    X: Any = records.X.astype(np.float32) if short else records.X
+    rough = replace(every, X=X) if short else every
     theta = np.zeros((1, len(scale)))
     if not (far or family.quadratic):
         # the distance between optima of two samples grows as the root of the number of
         # coordinates
         near = Until(max(NEAR, NEAR * float(np.sqrt(len(scale))) / 3))
-        theta, known = settle(every, theta, near, inverse=Identity())
+        theta, known = settle(every, theta, near, None, Identity(), rough)
         if not known.all():
             return None
     least = scale.reshape(-1, p).min(axis=0)
 
-    def most(rows: slice) -> float:
+    def longest(rows: slice) -> float:
         return float((records.X[rows] ** 2 @ least**-2).max(initial=0.0))
 
-    square = max(by_blocks(most, records.X.shape, 1))
+    square = max(by_blocks(longest, records.X.shape, 1))
     reach = float(np.sqrt(square)) * longest_row(family)
     enough = SHARE_LEFT * negligible(family, len(scale)) / reach
-    # a Hessian of one fold costs many steps
-    until = Until(enough, 1e-15 * float(np.sqrt(n * len(scale))), 2 * MAX_STEPS)
+    # a Hessian of one fold costs many steps, but folds that are far need one early
+    most = MAX_STEPS_ROUGH if far else 2 * MAX_STEPS
+    until = Until(enough, 1e-15 * float(np.sqrt(n * len(scale))), most)
     coefficients = np.empty((len(folds), family.width, p))
     sure = np.empty(len(folds), dtype=bool)
     # residuals of all these fits are in memory at once
@@ -219,18 +229,15 @@ def fit_few(
             penalty = (np.tile(own[some], free) / scale**2)[:, None]
         problem = replace(every, block=block, ridge=penalty)
         at = np.tile(theta, (len(some), 1))
-        inverse: Inverse | None = None
-        if far:
-            # from 0, as folds have little in common; after some steps in single
-            # precision each fit gets its own Hessian
-            rough = replace(problem, X=records.X.astype(np.float32))
-            at, _ = climb(rough, at, Identity(), replace(until, most=MAX_STEPS_FAR))
-        else:
+        # folds that have little in common start from 0
+        inverse: Inverse | None = Identity()
+        if not far:
             find = _own_inverses if _differ(every, often) else _mean_inverses
-            inverse = find(every, theta, often)
+            inverse = find(rough, theta, often)
             if inverse is None:
                 return None
-        at, sure[some] = settle(problem, at, until, inverse=inverse)
+        first = replace(problem, X=X) if short else problem
+        at, sure[some] = settle(problem, at, until, None, inverse, first)
         coefficients[some] = problem.coefficients(at)
     return (coefficients, sure) if sure.any() else None
 

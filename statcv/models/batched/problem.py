@@ -108,6 +108,7 @@ class Problem:
         if self.X.ndim == 3:
             return np.asarray(np.matmul(beta, self.X.swapaxes(1, 2)))
         flat = beta.reshape(beta.shape[0] * beta.shape[1], self.X.shape[1])
+        flat = flat.astype(self.X.dtype, copy=False)
         return (flat @ self.X.T).reshape(*beta.shape[:2], len(self.X))
 
     def gradient(self, theta: Floats) -> Floats:

@@ -3,7 +3,8 @@
 The method is that of limited memory of Broyden, Fletcher, Goldfarb and Shanno (Liu &
 Nocedal 1989), which starts from an approximate inverse of the Hessian and remembers
 the latest steps. A step along which the function first rises, and then falls nearly as
-steeply, is shortened. Fits that do not converge get their own Hessians.
+steeply, is shortened, but not so much that it still rises steeply. Long steps may be
+made in single precision. Fits that do not converge get their own Hessians.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from statcv.models.batched.downdate import Identity, Inverse
+from statcv.models.batched.downdate import Identity, Inverse, dot
 from statcv.models.batched.problem import Problem
 from statcv.numeric.arrays import Array, Bools, Floats
 from statcv.numeric.newton import is_steep
@@ -25,8 +26,13 @@ MAX_HESSIANS = 8  # own Hessians at most of a fit without a ridge, under separat
 MAX_HESSIANS_BOUNDED = 40
 MAX_SHORTENINGS = 12  # times that a step is shortened, at most
 OVERSHOT = 0.9  # the steepest fall at the end of a step, of the rise at its beginning
+UNDERSHOT = 0.5  # the steepest rise at the end of a shortened step, likewise
 CROWDED = 0.7  # the share of unfinished fits below which finished ones are removed
 REMEMBERED = 10  # steps that are remembered
+# length of steps below which single precision ends, over the root of the number of
+# coordinates
+LEAST_ROUGH = 1e-4
+MAX_STEPS_ROUGH = 20  # steps in single precision at most, whose errors may stay long
 P = TypeVar("P", bound="Gradients")
 
 
@@ -65,6 +71,7 @@ def settle(
     until: Until,
     gradient: Floats | None = None,
     inverse: Inverse | None = None,
+    rough: Problem | None = None,
 ) -> tuple[Floats, Bools]:
     """Search for the optima, and judge whether there are any.
 
@@ -78,6 +85,8 @@ def settle(
     gradient, inverse : numpy.ndarray, shape (m, q), and Inverse, optional
         The gradient there, and an approximate inverse of the Hessian; fits have their
         own Hessians otherwise.
+    rough : Problem, optional
+        The problem in single precision, for the first steps by ``inverse``.
 
     Returns
     -------
@@ -88,7 +97,7 @@ def settle(
     theta, done = theta.copy(), np.zeros(len(theta), dtype=bool)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         if inverse is not None:
-            theta, done = climb(problem, theta, inverse, until, gradient=gradient)
+            theta, done = climb(problem, theta, inverse, until, gradient, rough)
         until = replace(until, most=MAX_STEPS)
         # fits that are far get the Hessian of where they are, as in Newton's method
         unbounded = problem.ridge is None
@@ -110,6 +119,7 @@ def climb(
     inverse: Inverse,
     until: Until,
     gradient: Floats | None = None,
+    rough: Gradients | None = None,
 ) -> tuple[Floats, Bools]:
     """Step until the gradients vanish.
 
@@ -123,6 +133,8 @@ def climb(
     until : Until
     gradient : numpy.ndarray, shape (m, q), optional
         The gradient at the start, if known.
+    rough : Gradients, optional
+        The same fits in single precision, which serve while steps are long.
 
     Returns
     -------
@@ -135,9 +147,11 @@ def climb(
     which, memory = np.arange(len(theta)), Memory(inverse)
     before = slower = np.full(len(theta), np.inf)
     going = np.ones(len(theta), dtype=bool)
+    current = problem if rough is None else rough
     if gradient is None:
-        gradient = problem.gradient(theta)
-    for _ in range(until.most):
+        gradient = current.gradient(theta)
+    least = LEAST_ROUGH * float(np.sqrt(theta.shape[1]))
+    for number in range(until.most):
         step = memory.direction(gradient)
         rises = dot(gradient, step)
         size = np.sqrt(dot(step, step))
@@ -145,6 +159,11 @@ def climb(
         rate = np.where(np.isfinite(before), size / before, 1.0)
         close = size * np.maximum(rate, slower.clip(max=1.0)) <= until.enough
         close = (close | (size <= until.noise)) & (rises >= 0)
+        if current is not problem:
+            # rounding errors of single precision are no small steps
+            close &= until.enough >= least
+            if number >= MAX_STEPS_ROUGH or (size < least).any():
+                current = problem
         halt = going & (close | ~(rises > 0))
         if halt.any():
             found[which[halt]] = (theta + np.where(close[:, None], step, 0.0))[halt]
@@ -154,10 +173,11 @@ def climb(
                 break
             if np.count_nonzero(going) < CROWDED * len(going):
                 problem, memory = problem.part(going), memory.part(going)
+                current = problem
                 which, theta, gradient = which[going], theta[going], gradient[going]
                 step, rises, size = step[going], rises[going], size[going]
                 rate, slower, going = rate[going], slower[going], going[going]
-        step, ahead = _ahead(problem, theta, step, rises, going)
+        step, ahead = _ahead(current, theta, step, rises, going)
         memory.add(step, gradient - ahead)
         theta, gradient = theta + step, ahead
         before, slower = size, rate
@@ -170,22 +190,33 @@ def _ahead(
 ) -> tuple[Floats, Floats]:
     """Return steps that do not go too far, and the gradients at their ends."""
     ahead = problem.gradient(theta + step)
+    slope = dot(ahead, step)
     # the half of the strong Wolfe condition that excludes steps that are too long
-    far = going & ~(dot(ahead, step) >= -OVERSHOT * rises)
+    far = going & ~(slope >= -OVERSHOT * rises)
     if not far.any():
         return step, ahead
-    length = np.ones(len(step))
+    # the top of each function lies between two lengths, with its slopes there
+    length, low, high = np.ones(len(step)), np.zeros(len(step)), np.ones(len(step))
+    rise, fall = rises.copy(), -slope
     for _ in range(MAX_SHORTENINGS):
-        if not far.any():
-            break
         some = np.flatnonzero(far)
-        falls = -dot(ahead[some], step[some])
+        if not len(some):
+            break
         # the secant along the step, which neither stays nor turns back
-        part = np.clip(rises[some] / (rises[some] + falls), 0.05, 0.95)
-        length[some] *= np.where(np.isfinite(part), part, 0.05)
+        part = np.clip(rise[some] / (rise[some] + fall[some]), 0.05, 0.95)
+        part = np.where(np.isfinite(part), part, 0.05)
+        length[some] = low[some] + part * (high - low)[some]
         tried = length[some, None] * step[some]
         ahead[some] = problem.part(some).gradient(theta[some] + tried)
-        far[some] = ~(dot(ahead[some], step[some]) >= -OVERSHOT * rises[some])
+        slope = dot(ahead[some], step[some])
+        beyond = ~(slope >= -OVERSHOT * rises[some])
+        short = slope > UNDERSHOT * rises[some]
+        after, before = some[beyond], some[short]
+        high[after], fall[after] = length[after], -slope[beyond]
+        # the other end counts half, or the secant would stay at this one
+        low[before], rise[before] = length[before], slope[short]
+        fall[before] /= 2
+        far[some] = beyond | short
     return length[:, None] * step, ahead
 
 
@@ -235,11 +266,6 @@ class Memory:
         made = Memory(self.inverse.part(chosen))
         made.kept = [(a[chosen], b[chosen], c[chosen]) for a, b, c in self.kept]
         return made
-
-
-def dot(first: Floats, second: Floats) -> Floats:
-    """Return the inner products of rows."""
-    return np.asarray(np.einsum("bp,bp->b", first, second))
 
 
 # ---- whether fits are separated ----

@@ -16,7 +16,7 @@ import numpy as np
 
 from statcv.models.batched.blocks import CELLS, pieces
 from statcv.models.batched.centre import Centre
-from statcv.models.batched.downdate import Downdate, squares_of
+from statcv.models.batched.downdate import Downdate, dot
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.problem import Problem
 from statcv.models.batched.quasi_newton import ACCURACY, Until, climb, settle
@@ -89,7 +89,7 @@ class Series:
         first, which summed over the records is the identity at most, and grows on the
         way by a factor of exp(far) at most.
         """
-        length = np.sqrt(squares_of(move))
+        length = np.sqrt(dot(move, move))
         far = self.centre.reach * length
         return np.asarray(np.exp(far) * far**3 * length / 24)
 
@@ -147,7 +147,7 @@ def settle_by_series(
         found = np.where(done[:, None], found, theta)
         # what the series leaves out, times the largest eigenvalue of an inverse Hessian
         move = found - centre.theta
-        bound = inverse.norm * np.exp(np.sqrt(squares_of(move)) * centre.reach)
+        bound = inverse.norm * np.exp(np.sqrt(dot(move, move)) * centre.reach)
         wrong = series.error(move) * bound * centre.reach
         sure = done & (wrong <= ACCURACY) & problem.surely(problem.block, found)
     left, size = np.flatnonzero(~sure), max(1, CELLS // problem.block.n)
