@@ -452,42 +452,6 @@ def test_most_fits_decide_about_a_record(data):
     assert float(own.estimate()) == pytest.approx(float(cut.estimate()), abs=0.02)
 
 
-def test_logistic_regression_is_asked_where_its_linear_predictor_is_near_0(monkeypatch):
-    asked = []
-    predict = LogisticRegression.predict
-
-    def noted(self, X):
-        asked.append(len(X))
-        return predict(self, X)
-
-    monkeypatch.setattr(LogisticRegression, "predict", noted)
-    rng = np.random.default_rng(3)
-    x = rng.normal(size=40)
-    X, y = np.column_stack([np.ones(40), x - x.mean()]), (x > 0).astype(int)
-    training = TrainingSet(X, y, "binary", 2, ("Intercept", "x"), 0, None, seed=0)
-    for estimator in (
-        LogisticRegression(),
-        make_pipeline(StandardScaler(), LogisticRegression()),
-    ):
-        fit = Sklearn(estimator).fit(training)
-        own = predict(*_last(fit.estimator, X[:, 1:]))
-        np.testing.assert_array_equal(fit.decide(X), own)
-        assert not asked
-        constant, slope = fit.linear.coefficients[0]
-        near = np.array([[1.0, -constant / slope]])
-        np.testing.assert_array_equal(
-            fit.decide(near), predict(*_last(fit.estimator, near[:, 1:]))
-        )
-        assert asked.pop() == 1
-
-
-def _last(estimator, X):
-    """Return the step that predicts, and the rows that it is given."""
-    for _, step in getattr(estimator, "steps", [])[:-1]:
-        X = step.transform(X)
-    return getattr(estimator, "steps", [("", estimator)])[-1][1], X
-
-
 def test_predictions_that_are_no_classes_or_probabilities_are_refused(data):
     with pytest.raises(ModelError, match=r"the predict of Cautious returned 'sick'"):
         cv("y ~ a", data, model=Cautious(answer="sick"), k=4, seed=1)

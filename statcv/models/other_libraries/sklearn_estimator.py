@@ -21,9 +21,6 @@ from statcv.numeric.survival import events_of, times_of
 from statcv.tables import Printed
 from statcv.words import plural
 
-# share of its terms' sizes above which a linear predictor has the sign of its sum
-SIGN_IS_CLEAR = 1e-6
-
 
 class Sklearn:
     """An estimator that is cloned and fitted in every fold.
@@ -181,7 +178,7 @@ class SklearnFit(Printed):
             return values
         return {"Intercept": float(intercept[0]), **values}
 
-    @cached_property
+    @property
     def linear(self) -> LinearFits | None:
         """Its linear predictor, if it is a regression after scaling and imputing."""
         return traits.linear_of(self.estimator, self.training)
@@ -252,8 +249,6 @@ class SklearnFit(Printed):
         """
         if not (self.classifies and hasattr(self.estimator, "predict")):
             return None
-        if (by_sign := self._by_sign(X)) is not None:
-            return by_sign
         X = base.without_column(X, self.training.intercept)
         given = np.ravel(self._asked("predict", X))
         codes = range(self.training.n_classes)
@@ -266,22 +261,6 @@ class SklearnFit(Printed):
         if self.training.kind == "binary":
             return np.asarray(given, dtype=float)
         return np.asarray(given[:, None] == np.array(codes), dtype=float)
-
-    def _by_sign(self, X: Floats) -> Floats | None:
-        """Return the classes of a logistic regression of two, without another look.
-
-        They are the signs of its linear predictors; None if these are not columns times
-        coefficients, or one is so near 0 that rounding could change its sign.
-        """
-        linear = self.linear
-        if not traits.is_from_sklearn(self.estimator) or self.training.kind != "binary":
-            return None
-        if linear is None or linear.constant is not None:
-            return None
-        beta = linear.coefficients[0]
-        eta, sizes = X @ beta, np.abs(X) @ np.abs(beta)
-        clear = np.abs(eta) > SIGN_IS_CLEAR * sizes
-        return (eta > 0).astype(float) if clear.all() else None
 
 
 # ---- estimators in the manner of scikit-survival ----

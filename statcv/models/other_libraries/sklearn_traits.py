@@ -158,7 +158,7 @@ def likelihood_of(estimator: Any) -> Likelihood | None:
     Bernoulli(firth=False)
     """
     last = last_step(estimator)
-    if not is_from_sklearn(last) or not all(map(_is_affine, steps_of(estimator)[:-1])):
+    if not _from_sklearn(last) or not all(map(_is_affine, steps_of(estimator)[:-1])):
         return None
     kind = type(last).__name__
     if kind == "LogisticRegression":
@@ -232,8 +232,7 @@ def linear_of(estimator: Any, training: TrainingSet) -> LinearFits | None:
     )
 
 
-def is_from_sklearn(estimator: Any) -> bool:
-    """Return whether an estimator's class is one of scikit-learn's own."""
+def _from_sklearn(estimator: Any) -> bool:
     return type(estimator).__module__.startswith("sklearn.")
 
 
@@ -241,7 +240,7 @@ def _is_affine(step: Any) -> bool:
     """Return whether a step shifts and scales columns, or fills in missing values."""
     if step is None or isinstance(step, str):
         return step in (None, "passthrough")
-    if not is_from_sklearn(step):
+    if not _from_sklearn(step):
         return False
     kind = type(step).__name__
     if kind == "SimpleImputer":
