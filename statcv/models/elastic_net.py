@@ -79,9 +79,14 @@ def fit_net_folds(
         scales = np.ones((len(folds), p))
         if standardize:
             scales = np.sqrt(fold_variances(records, folds))
-        lengths = np.linalg.norm(records.X, axis=0) / scales
-        longest = lengths.max(axis=1, initial=0.0)
-        paths[kind] = NetPath(np.ascontiguousarray(records.X.T), scales, longest)
+        # beside an intercept, columns lose no digits to their means
+        means = np.zeros(p)
+        if place is not None:
+            means = records.X.mean(axis=0)
+            means[place] = 0.0
+        columns = np.ascontiguousarray((records.X - means).T)
+        longest = (np.linalg.norm(columns, axis=1) / scales).max(axis=1, initial=0.0)
+        paths[kind] = NetPath(columns, means, scales, longest)
     path, free = paths[kind], np.full(p, 1 / C)
     if place is not None:
         free[place] = 0.0
@@ -101,6 +106,8 @@ def fit_net_folds(
         fits.converged[some] = _climb_together(nets)
     path.last = (*path.last[-1:], (1 / C, at))
     fits.coefficients[:] = beta / path.scales
+    if place is not None:
+        fits.coefficients[:, place] -= fits.coefficients @ path.means
     # near its optimum, a fit is that of a ridge on the columns that are kept
     ridge = np.where((beta == 0) & (l1 > 0), np.inf, l2 * path.scales**2)
     return by_linear_predictor(fits, records, folds, expit, ridge)
@@ -113,7 +120,9 @@ class NetPath:
     Attributes
     ----------
     columns : numpy.ndarray, shape (p, n)
-        The columns of the matrix, as rows.
+        The columns of the matrix, as rows, minus their means.
+    means : numpy.ndarray, shape (p,)
+        0 for the intercept, and without one.
     scales : numpy.ndarray, shape (fits, p)
         The units of the columns in which coefficients are penalised.
     longest : numpy.ndarray, shape (fits,)
@@ -124,6 +133,7 @@ class NetPath:
     """
 
     columns: Floats
+    means: Floats
     scales: Floats
     longest: Floats
     last: tuple[tuple[float, Floats], ...] = ()

@@ -217,6 +217,19 @@ def test_a_net_of_columns_far_from_zero_ends_whether_it_converges_or_not():
         assert np.isfinite(np.asarray(fitted.coefficients)).all()
 
 
+def test_columns_far_from_zero_are_fitted_as_those_near_it():
+    X, y = drawn(40, 5, 8)
+    far, folds = X.copy(), Folds.leaving_out([[k] for k in range(5)])
+    far[:, 1:] = 2**20 + np.round(X[:, 1:] * 2**10) / 2**10
+    near = far - 2**20 * (np.arange(6) > 0)
+    models = [Logit(C=C, l1_ratio=0.5) for C in (0.1, 1.0, 10.0)]
+    made = (fit_candidates(models, records_of(one, y), folds) for one in (far, near))
+    for shifted, own in zip(*made, strict=True):
+        assert shifted.converged.all()
+        ours, theirs = (np.asarray(one.coefficients)[:, 1:] for one in (shifted, own))
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-11)
+
+
 def test_an_intercept_of_zero_is_not_a_column_left_out():
     X, y = drawn(30, 4, 2)
     y[:] = np.arange(30) % 2
