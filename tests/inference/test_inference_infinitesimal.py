@@ -27,7 +27,7 @@ from statcv.inference.estimates.draws import DRAWS, Draws, _form, _weights, draw
 from statcv.inference.estimates.influences import Units, influences
 from statcv.inference.intervals.infinitesimal import (
     METHOD,
-    _by_deletion,
+    by_deletion,
     infinitesimal_interval,
 )
 from statcv.inference.intervals.interval import wilson_limits
@@ -758,7 +758,7 @@ def test_a_precision_varies_with_the_share_of_positive_records():
     turned = np.divide(
         *(v * (1 - v) for v in (res.estimate("auprc").value, found.value))
     )
-    more = _by_deletion(auprc, found)  # hardly, with many records
+    more = by_deletion(auprc, [found])  # hardly, with many records
     assert 1 <= more < 1.05
     linear = 1.9 * found.given_fits + found.of_shares
     assert se**2 == pytest.approx(turned * more * linear)

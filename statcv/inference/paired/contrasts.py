@@ -25,7 +25,11 @@ from statcv.inference.estimates.estimate import estimate as make_estimate
 from statcv.inference.estimates.influences import Influences, influences_on
 from statcv.inference.estimates.pair_variation import variation_of_difference
 from statcv.inference.estimates.values import share_by_record, values_by_split
-from statcv.inference.intervals.infinitesimal import NEARLY_TWICE, shared_training
+from statcv.inference.intervals.infinitesimal import (
+    NEARLY_TWICE,
+    by_deletion,
+    shared_training,
+)
 from statcv.inference.intervals.interval import is_slope
 from statcv.inference.paired.delong import paired_delong
 from statcv.inference.paired.methods import (
@@ -323,6 +327,7 @@ class Contrasts(Printed):
             self.level,
             bounds,
             of_pairs=of_pairs,
+            curved=by_deletion(self.metric, alike),
             inflated=inflated,
             below=self._below_no_skill(first, second),
             traded=self._traded,

@@ -451,6 +451,7 @@ def paired_influence(
     limits: tuple[float, float],
     *,
     of_pairs: float = 0.0,
+    curved: float = 1.0,
     inflated: float = 1.0,
     below: float = 0.0,
     at_equality: float = 1.0,
@@ -480,6 +481,9 @@ def paired_influence(
         The least and the largest possible value of the metric.
     of_pairs : float
         The variance of the interaction of pairs.
+    curved : float
+        By how much the variance with the fits as given is larger, if the metric is not
+        a linear function of the weights of records.
     inflated : float
         By how much the variance with the fits as given is larger, if folds are
         correlated; that of the difference is at least as large.
@@ -495,7 +499,7 @@ def paired_influence(
     found = both[1].minus(both[0])
     draws, df = found.draws, found.units.df
     excess = 0.0 if draws is None else draws.excess
-    given = found.given_fits + of_pairs
+    given = curved * found.given_fits + of_pairs
     se = max(math.sqrt(max(given + excess, given * inflated)), abs(below))
     size = max(float(np.abs(one.held).max()) for one in both)
     reason = ""
