@@ -456,6 +456,7 @@ def paired_influence(
     below: float = 0.0,
     at_equality: float = 1.0,
     traded: bool = False,
+    ending: bool = False,
 ) -> PairedTest:
     """Compare two estimates by the influence of each record on their difference.
 
@@ -466,8 +467,9 @@ def paired_influence(
     Fits of equally good models may find different shares of the records positive, and
     differ in sensitivity, although neither is better. Of such metrics the p-value, and
     the limit on the side of 0, have the variance over such fits: that of the difference
-    itself over the draws, not of its error. Without draws the correlation of folds is
-    counted twice, since the shares of both classes vary.
+    itself over the draws, not of its error. Near the end of a metric it can only move
+    away, by which its mean square about the estimate is larger. Without draws the
+    correlation of folds is counted twice, since the shares of both classes vary.
 
     Parameters
     ----------
@@ -494,6 +496,8 @@ def paired_influence(
         The variance where nested models perform equally well, relative to that here.
     traded : bool
         Whether fits gain, or lose, by finding more records positive.
+    ending : bool
+        Whether the metric ends where a fit finds no record, or every record, positive.
     """
     # the influence on a difference is the difference of the influences
     found = both[1].minus(both[0])
@@ -510,7 +514,10 @@ def paired_influence(
     equal = math.nan
     if se and traded and difference:
         # the fits move the estimate itself more than its distance from the truth
-        moved = given * (2 * inflated - 1) if draws is None else draws.moved.var()
+        moved = given * (2 * inflated - 1)
+        if draws is not None:
+            middle = difference if ending else draws.moved.mean()
+            moved = float(np.mean((draws.moved - middle) ** 2))
         equal = max(se, math.sqrt(moved))
     elif se and draws is not None and difference and at_equality < 1:
         smooth = given + excess * min(SMOOTH / draws.share, 1)
