@@ -147,12 +147,12 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     share one choice, and an area that is pooled for want of both classes in each fold
     on the side opposite to its bias. Precision, negative predictive value, F1 and
     Matthews' correlation count two records that are added to the table. For a ratio,
-    and a mean error of numbers, the limits are computed on the logarithmic scale. The
-    part of a calibration slope below 0 is an error of that size at least, since a fit
-    has no skill at worst. Student's t has the degrees of freedom of two samples as
-    large as the smaller class, or for losses and calibration fewer than records if a
-    few of them determine the variance (Satterthwaite); clusters of unequal size count
-    as fewer.
+    and a mean error of numbers, the limits are computed on the logarithmic scale, and
+    of the latter with one variance for both sides. The part of a calibration slope
+    below 0 is an error of that size at least, since a fit has no skill at worst.
+    Student's t has the degrees of freedom of two samples as large as the smaller class,
+    or for losses and calibration fewer than records if a few of them determine the
+    variance (Satterthwaite); clusters of unequal size count as fewer.
 
     Parameters
     ----------
@@ -196,6 +196,10 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     # the variance found at one share is carried to another by p (1 - p)
     spread, own = found * (1 - found), value * (1 - value)
     scale, turned, constant = scale_of(metric, value), 1.0, [0.0, 0.0, 0.0]
+    if scale == "log" and metric.target is None:
+        # draws of a mean error vary more above 0 as it is larger there, which the
+        # scale counts
+        variances = [moved.variance] * 3
     if metric.reads in ("order", "classes") and metric.bounds == SHARE and spread:
         # a share of 0 or 1 of few decisions varies as with those that are added
         own = own or spread
