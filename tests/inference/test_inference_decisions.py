@@ -151,7 +151,9 @@ def test_draws_have_a_value_where_no_record_is_found_positive():
 # ---- what fits gain by finding more records positive ----
 
 
-@pytest.mark.parametrize("metric", ["sensitivity", "specificity", "f1"])
+@pytest.mark.parametrize(
+    "metric", ["sensitivity", "specificity", "f1", "balanced_accuracy", "matthews"]
+)
 @pytest.mark.parametrize("model", [None, scv.models.Neighbors(10)])
 def test_p_and_the_limit_next_to_0_count_that_fits_find_more_positive(metric, model):
     rng, wider = np.random.default_rng(3), 0

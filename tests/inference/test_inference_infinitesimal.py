@@ -27,7 +27,7 @@ from statcv.inference.estimates.draws import DRAWS, Draws, _form, _weights, draw
 from statcv.inference.estimates.influences import Units, influences
 from statcv.inference.intervals.infinitesimal import (
     METHOD,
-    _by_deletion,
+    by_deletion,
     infinitesimal_interval,
 )
 from statcv.inference.intervals.interval import wilson_limits
@@ -758,10 +758,26 @@ def test_a_precision_varies_with_the_share_of_positive_records():
     turned = np.divide(
         *(v * (1 - v) for v in (res.estimate("auprc").value, found.value))
     )
-    more = _by_deletion(auprc, found)  # hardly, with many records
+    more = by_deletion(auprc, [found])  # hardly, with many records
     assert 1 <= more < 1.05
     linear = 1.9 * found.given_fits + found.of_shares
     assert se**2 == pytest.approx(turned * more * linear)
+
+
+def test_a_difference_of_precisions_varies_as_the_deletion_of_records_shows():
+    data, auprc, both, values = simulated(60), METRICS["auprc"], [], np.zeros(60)
+    y = data["y"].to_numpy()
+    for sign, column in ((1, "a"), (-1, "b")):
+        scores = scv.cv(f"y ~ {column}", data, k=5, seed=1).scores
+        both.append(influences(scores, auprc))
+        p = np.empty(60)
+        p[scores.row] = scores.predicted
+        kept = [np.delete(np.arange(60), number) for number in range(60)]
+        values += sign * np.array([auprc(y[some], p[some], None) for some in kept])
+    ratio = (59 / 60) ** 2 * values.var() / (both[0].held - both[1].held).var()
+    assert ratio > 1
+    assert by_deletion(auprc, both) == pytest.approx(ratio)
+    assert by_deletion(METRICS["auroc"], both) == 1
 
 
 def test_the_loss_of_sure_predictions_may_be_wrong_although_none_was():
@@ -832,6 +848,7 @@ def test_limits_of_a_mean_error_of_numbers_are_even_on_the_log_scale(metric):
     res = scv.cv(f"{outcome} ~ a + b", data, **call)
     found = res.estimate(metric)
     below, above = found.interval.sides
+    assert below == above
     t = student.ppf(0.975, found.interval.df)
     assert found.upper == pytest.approx(found.value * np.exp(t * above / found.value))
     assert found.lower == pytest.approx(found.value / np.exp(t * below / found.value))

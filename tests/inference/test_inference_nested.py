@@ -97,6 +97,24 @@ def test_a_variance_that_is_larger_at_0_moves_the_limit_that_is_next_to_it(both)
         assert turned.upper == pytest.approx(-test.lower, abs=1e-12)
 
 
+def test_draws_that_can_only_move_away_from_an_end_vary_about_the_estimate(both):
+    found = both[1]
+    for difference in (0.1, -0.3):
+        test = paired_influence(
+            both, difference, 0.95, (0, 1), traded=True, ending=True
+        )
+        square = np.mean((found.draws.moved - difference) ** 2)
+        equal = max(test.se, np.sqrt(square))
+        assert test.statistic == pytest.approx(difference / equal)
+
+
+def test_what_deletion_adds_to_a_variance_is_no_part_of_that_of_the_fits(both):
+    plain = paired_influence(both, 0.2, 0.95, (0, 1))
+    test = paired_influence(both, 0.2, 0.95, (0, 1), curved=1.5)
+    more = 0.5 * both[1].minus(both[0]).given_fits
+    assert test.se**2 == pytest.approx(plain.se**2 + more)
+
+
 def test_an_estimate_below_no_skill_is_an_error_that_counts(both):
     plain = paired_influence(both, 0.2, 0.95, (0, 1))
     test = paired_influence(both, 0.2, 0.95, (0, 1), below=-0.3)

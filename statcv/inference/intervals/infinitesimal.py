@@ -147,12 +147,12 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     share one choice, and an area that is pooled for want of both classes in each fold
     on the side opposite to its bias. Precision, negative predictive value, F1 and
     Matthews' correlation count two records that are added to the table. For a ratio,
-    and a mean error of numbers, the limits are computed on the logarithmic scale. The
-    part of a calibration slope below 0 is an error of that size at least, since a fit
-    has no skill at worst. Student's t has the degrees of freedom of two samples as
-    large as the smaller class, or for losses and calibration fewer than records if a
-    few of them determine the variance (Satterthwaite); clusters of unequal size count
-    as fewer.
+    and a mean error of numbers, the limits are computed on the logarithmic scale, and
+    of the latter with one variance for both sides. The part of a calibration slope
+    below 0 is an error of that size at least, since a fit has no skill at worst.
+    Student's t has the degrees of freedom of two samples as large as the smaller class,
+    or for losses and calibration fewer than records if a few of them determine the
+    variance (Satterthwaite); clusters of unequal size count as fewer.
 
     Parameters
     ----------
@@ -196,6 +196,10 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     # the variance found at one share is carried to another by p (1 - p)
     spread, own = found * (1 - found), value * (1 - value)
     scale, turned, constant = scale_of(metric, value), 1.0, [0.0, 0.0, 0.0]
+    if scale == "log" and metric.target is None:
+        # draws of a mean error vary more above 0 as it is larger there, which the
+        # scale counts
+        variances = [moved.variance] * 3
     if metric.reads in ("order", "classes") and metric.bounds == SHARE and spread:
         # a share of 0 or 1 of few decisions varies as with those that are added
         own = own or spread
@@ -306,9 +310,8 @@ def _variation(
     if fits == "correlated":
         known *= shared_training(scores, metric)
     if metric.rank and metric.pairs is None:
-        known += found.of_shares  # shares do not depend on the fits
-        if metric.no_skill is None:  # an area under the precision-recall curve
-            known *= _by_deletion(metric, found)
+        # shares do not depend on the fits
+        known = (known + found.of_shares) * by_deletion(metric, [found])
     excess, below, above = 0.0, 0.0, _of_unseen_errors(scores, metric, found.units)
     if draws is not None:
         between, added = _between_fits(scores, metric), (draws.excess, *draws.sides)
@@ -339,24 +342,35 @@ def _is_biased(scores: Scores, metric: Metric, how: str) -> bool:
     return pooled and (metric.no_skill is not None or scores.apart)
 
 
-def _by_deletion(metric: Metric, found: Influences) -> float:
+def by_deletion(metric: Metric, found: Sequence[Influences]) -> float:
     """Return the jackknife variance of a precision, relative to that of influences.
 
     With few positive records it is not a linear function of their weights. Each record,
-    or cluster, of a sample is deleted with the fits as given.
+    or cluster, of a sample is deleted with the fits as given. It is 1 for other
+    metrics.
+
+    Parameters
+    ----------
+    metric : Metric
+    found : sequence of Influences
+        The influences on the estimate, or on two whose difference varies.
     """
+    if not metric.rank or metric.pairs is not None or metric.no_skill is not None:
+        return 1.0
     assert metric.weighted is not None
-    unit = found.units.unit
-    every = chosen = np.flatnonzero(np.bincount(unit, found.units.counted))
+    unit = found[0].units.unit
+    every = chosen = np.flatnonzero(np.bincount(unit, found[0].units.counted))
     if len(every) > (most := n_draws(len(every))):
         chosen = np.random.default_rng(0).choice(every, most, replace=False)
-    values = np.zeros(len(chosen))
-    for some in cut(len(chosen), max(1, CELLS // len(unit))):
-        kept = (unit != chosen[some, None]).astype(float)
-        for row, y, read in found.ranked:
-            values[some] += metric.weighted(y, read[None], kept[:, row])
-    values /= len(found.ranked)
-    moved = np.bincount(unit, found.held)[chosen].var()
+    values, held = np.zeros(len(chosen)), np.zeros(len(unit))
+    for sign, one in zip((1, -1), found, strict=False):
+        held += sign * one.held
+        for some in cut(len(chosen), max(1, CELLS // len(unit))):
+            kept = (unit != chosen[some, None]).astype(float)
+            for row, y, read in one.ranked:
+                own = metric.weighted(y, read[None], kept[:, row])
+                values[some] += sign * own / len(one.ranked)
+    moved = np.bincount(unit, held)[chosen].var()
     # a deletion moves a mean by n / (n - 1) times the influence
     shrunk = (1 - 1 / len(every)) ** 2
     return max(shrunk * float(values.var() / moved), 1.0) if moved > 0 else 1.0

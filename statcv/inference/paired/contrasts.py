@@ -25,7 +25,11 @@ from statcv.inference.estimates.estimate import estimate as make_estimate
 from statcv.inference.estimates.influences import Influences, influences_on
 from statcv.inference.estimates.pair_variation import variation_of_difference
 from statcv.inference.estimates.values import share_by_record, values_by_split
-from statcv.inference.intervals.infinitesimal import NEARLY_TWICE, shared_training
+from statcv.inference.intervals.infinitesimal import (
+    NEARLY_TWICE,
+    by_deletion,
+    shared_training,
+)
 from statcv.inference.intervals.interval import is_slope
 from statcv.inference.paired.delong import paired_delong
 from statcv.inference.paired.methods import (
@@ -93,8 +97,11 @@ TIMES = 9999  # random swaps of a permutation test
 AVERAGED = "pooled, averaged"  # the metric of the mean predictions of the records
 CHOSEN_ALIKE = ASSUMED["chosen_alike"]
 OF_DECISIONS = ASSUMED["decisions"]
-# metrics in which a fit gains, or loses, by finding more records positive
-TRADED = ("sensitivity", "specificity", "f1")
+# shares of right decisions; in other metrics of decisions a fit gains, or loses, by
+# finding more records positive
+OF_RIGHT = ("accuracy", "f1_micro")
+# those that end at 0 or 1 where a fit finds no record, or every record, positive
+ENDING = ("sensitivity", "specificity", "f1")
 AGAINST_NULL = ASSUMED["against_null"]
 
 
@@ -323,9 +330,11 @@ class Contrasts(Printed):
             self.level,
             bounds,
             of_pairs=of_pairs,
+            curved=by_deletion(self.metric, alike),
             inflated=inflated,
             below=self._below_no_skill(first, second),
             traded=self._traded,
+            ending=self.metric.name in ENDING,
             at_equality=at_equality(
                 self.records, (first, second), both, self.how, difference
             ),
@@ -335,7 +344,8 @@ class Contrasts(Printed):
     def _traded(self) -> bool:
         """Whether fits vary that gain or lose by finding more records positive."""
         varies = self.method.name in (VARIED, CORRECTED)
-        return varies and self.metric.name in TRADED
+        of_decisions = self.metric.reads == "classes"
+        return varies and of_decisions and self.metric.name not in OF_RIGHT
 
     def _below_no_skill(self, first: str, second: str) -> float:
         """Return the part of a difference of ranks or slopes that is below no skill.

@@ -451,10 +451,12 @@ def paired_influence(
     limits: tuple[float, float],
     *,
     of_pairs: float = 0.0,
+    curved: float = 1.0,
     inflated: float = 1.0,
     below: float = 0.0,
     at_equality: float = 1.0,
     traded: bool = False,
+    ending: bool = False,
 ) -> PairedTest:
     """Compare two estimates by the influence of each record on their difference.
 
@@ -465,8 +467,9 @@ def paired_influence(
     Fits of equally good models may find different shares of the records positive, and
     differ in sensitivity, although neither is better. Of such metrics the p-value, and
     the limit on the side of 0, have the variance over such fits: that of the difference
-    itself over the draws, not of its error. Without draws the correlation of folds is
-    counted twice, since the shares of both classes vary.
+    itself over the draws, not of its error. Near the end of a metric it can only move
+    away, by which its mean square about the estimate is larger. Without draws the
+    correlation of folds is counted twice, since the shares of both classes vary.
 
     Parameters
     ----------
@@ -480,6 +483,9 @@ def paired_influence(
         The least and the largest possible value of the metric.
     of_pairs : float
         The variance of the interaction of pairs.
+    curved : float
+        By how much the variance with the fits as given is larger, if the metric is not
+        a linear function of the weights of records.
     inflated : float
         By how much the variance with the fits as given is larger, if folds are
         correlated; that of the difference is at least as large.
@@ -490,12 +496,14 @@ def paired_influence(
         The variance where nested models perform equally well, relative to that here.
     traded : bool
         Whether fits gain, or lose, by finding more records positive.
+    ending : bool
+        Whether the metric ends where a fit finds no record, or every record, positive.
     """
     # the influence on a difference is the difference of the influences
     found = both[1].minus(both[0])
     draws, df = found.draws, found.units.df
     excess = 0.0 if draws is None else draws.excess
-    given = found.given_fits + of_pairs
+    given = curved * found.given_fits + of_pairs
     se = max(math.sqrt(max(given + excess, given * inflated)), abs(below))
     size = max(float(np.abs(one.held).max()) for one in both)
     reason = ""
@@ -506,7 +514,10 @@ def paired_influence(
     equal = math.nan
     if se and traded and difference:
         # the fits move the estimate itself more than its distance from the truth
-        moved = given * (2 * inflated - 1) if draws is None else draws.moved.var()
+        moved = given * (2 * inflated - 1)
+        if draws is not None:
+            middle = difference if ending else draws.moved.mean()
+            moved = float(np.mean((draws.moved - middle) ** 2))
         equal = max(se, math.sqrt(moved))
     elif se and draws is not None and difference and at_equality < 1:
         smooth = given + excess * min(SMOOTH / draws.share, 1)
