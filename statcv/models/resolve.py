@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from statcv.arguments import described
 from statcv.errors import ModelError, suggestion
 from statcv.models.base import Capabilities, Model, TrainingSet, WrappedFit
 from statcv.models.batched.fits import FittedFolds
@@ -139,10 +140,16 @@ def _resolve(model: Any, kind: str) -> Model:
         return complete(model)
     if hasattr(model, "fit") and hasattr(model, "get_params"):
         return Sklearn(model)
+    if type(model).__module__.startswith("statsmodels."):
+        raise ModelError(
+            f"the {type(model).__name__} of statsmodels in model= is not fitted; give "
+            "the result of its fit(), or its class, with arguments by "
+            "functools.partial."
+        )
     raise ModelError(
-        f"model={model!r} is neither a name nor a scikit-learn or statsmodels model. A "
-        "class of your own has fit(X, y) and predict_proba(X), or predict(X), and is "
-        "derived from sklearn.base.ClassifierMixin, or RegressorMixin, and "
+        f"model={described(model)} is neither a name nor a scikit-learn or statsmodels "
+        "model. A class of your own has fit(X, y) and predict_proba(X), or predict(X), "
+        "and is derived from sklearn.base.ClassifierMixin, or RegressorMixin, and "
         "BaseEstimator."
     )
 

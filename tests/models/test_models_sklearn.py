@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
@@ -478,3 +479,61 @@ def test_decision_scores_have_no_metrics_of_probabilities():
     assert result.metrics()["metric"].tolist() == ["auroc", "auprc"]
     assert result.metrics()["estimate"].notna().all()
     assert "metrics of\n  probabilities are omitted" in str(result.summary())
+
+
+# ---- what is more than the design and the outcome, or of another shape ----
+
+
+@pytest.mark.parametrize("columns", [["a", "b"], "a", make_column_selector("a")])
+def test_a_column_transformer_by_name_is_refused_with_a_way_to_keep_it(data, columns):
+    choose = ColumnTransformer([("scale", StandardScaler(), columns)])
+    pipeline = make_pipeline(choose, LogisticRegression())
+    for model in (pipeline, GridSearchCV(pipeline, {"logisticregression__C": [1]})):
+        with pytest.raises(ModelError, match=r"array without names.*from_predictions"):
+            cv("y ~ a + b", data, model=model, k=3, seed=1)
+
+
+def test_a_column_transformer_by_position_is_fitted(data):
+    choose = ColumnTransformer([("scale", StandardScaler(), [1])])
+    model = make_pipeline(choose, LogisticRegression())
+    found = cv("y ~ a + b", data, model=model, k=3, seed=1).predictions["predicted"]
+    alone = make_pipeline(StandardScaler(), LogisticRegression())
+    expected = cv("y ~ b", data, model=alone, k=3, seed=1).predictions["predicted"]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_early_stopping_by_other_records_names_the_model_that_has_them(data):
+    stopped = XGBClassifier(n_estimators=9, early_stopping_rounds=2)
+    for model in (stopped, make_pipeline(StandardScaler(), stopped)):
+        with pytest.raises(ModelError, match=r"models\.XGBoost\(early_stopping_rounds"):
+            cv("y ~ a + b", data, model=model, k=3, seed=1)
+
+
+class Shaped(ClassifierMixin, BaseEstimator):
+    def __init__(self, proba=np.asarray, classes=np.asarray):
+        self.proba, self.classes = proba, classes
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return self.proba(np.full((len(X), 2), 0.5))
+
+    def predict(self, X):
+        return self.classes(np.zeros(len(X)))
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        ({"proba": lambda p: p[:, 1]}, r"predict_proba of Shaped .* shape \(20,\)"),
+        ({"proba": lambda p: p[:, 1:]}, r"shape \(20, 1\) for 20 records.* 2 columns"),
+        ({"proba": lambda p: p[1:]}, r"shape \(19, 2\) for 20 records"),
+        ({"classes": lambda c: np.c_[c, c]}, r"the predict of Shaped .*\(20, 2\)"),
+        ({"classes": lambda c: c[1:]}, r"\(19, 1\) for 20 records, not one row"),
+    ],
+)
+def test_an_array_of_another_shape_is_named(data, made, words):
+    with pytest.raises(ModelError, match=words):
+        cv("y ~ a", data, model=Shaped(**made), k=3, seed=1)
