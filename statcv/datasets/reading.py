@@ -20,14 +20,19 @@ from typing import Final
 import pandas as pd
 
 from statcv import errors
+from statcv.arguments import described
 from statcv.datasets.published import exact_numbers
-from statcv.errors import ArgumentError, ColumnError, DataError
+from statcv.errors import ArgumentError, ArgumentTypeError, ColumnError, DataError
 from statcv.words import listed, plural
 
 SUFFIXES: Final = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 UNNAMED: Final = "Unnamed: 0"  # as pandas calls a first column without a name
 OTHERS: Final = {";", "|"}  # separators
 LOOK: Final = 50  # rows in which a decimal comma is looked for
+ARCHIVE: Final = "an Excel workbook or an archive; save its table as CSV"
+# what the first bytes of a file that is no text say of it
+KINDS: Final = {b"PK\x03\x04": ARCHIVE, b"\xd0\xcf\x11\xe0": ARCHIVE}
+KINDS |= {b"\x1f\x8b": "compressed by gzip; let its name end in .gz"}
 EXACT: Final = 2**53  # integers beyond it are rounded where a column has empty cells
 
 
@@ -57,7 +62,8 @@ def read_table(
         ``null``, ``nan`` and ``n/a`` are values unless they are given here.
     sep : str, optional
         Separator of the fields; by default a comma or, in ``.tsv`` files and if it
-        alone occurs in the first line, a tab.
+        alone occurs in the first line, a tab. A line ``sep=;`` above the names, which
+        Excel reads, gives it too.
     decimal : {".", ","}
         Decimal point of numbers.
     encoding : str, optional
@@ -90,15 +96,16 @@ def read_table(
     name = path.name.lower()
     if not name.endswith(SUFFIXES):
         raise DataError(
-            f"{str(path)!r} does not end in {', '.join(SUFFIXES)}; a data frame that "
-            "pandas reads from another file is taken as it is."
+            f"{str(path)!r} does not end in {', '.join(SUFFIXES)}. Rename a file of "
+            "text, and save a table of another program as CSV; in Python, a data frame "
+            "that pandas reads is taken as it is."
         )
     sep = "\t" if sep == r"\t" else sep
     if sep is not None and (len(sep) != 1 or sep in '"\r\n'):
         raise ArgumentError(f"sep is one character, not {sep!r}.")
     if decimal not in (".", ","):
         raise ArgumentError(f"decimal is '.' or ',', not {decimal!r}.")
-    words = {missing} if isinstance(missing, str) else set(missing)
+    words = {missing} if isinstance(missing, str) else set(_listed("missing", missing))
     try:
         raw = path.read_bytes()
         if name.endswith(".parquet"):
@@ -109,12 +116,16 @@ def read_table(
                 )
             return pd.read_parquet(BytesIO(raw), engine="pyarrow")
         raw = gzip.decompress(raw) if name.endswith(".gz") else raw
+        if kind := next((KINDS[start] for start in KINDS if raw.startswith(start)), ""):
+            raise DataError(f"it is {kind}.")
         content = _decoded(raw, encoding)
+        if named := re.match(r"sep=(.)\r?\n", content):  # for Excel, not a row
+            content, sep = content[named.end() - 1 :], sep or named[1]
         usual = "\t" if name.endswith((".tsv", ".tsv.gz")) else ","
         names, sep = _header(content, sep, usual)
         found = _missing(content, names, sep, words)
         given = text(names) if callable(text) else text
-        as_text = {given} if isinstance(given, str) else set(given)
+        as_text = {given} if isinstance(given, str) else set(_listed("text", given))
         for name in sorted(as_text.difference(names)):
             hint = errors.suggestion(name, names)
             raise ColumnError(f"text={name!r} is not a column of the file.{hint}")
@@ -163,6 +174,17 @@ def read_table(
     if labels.str.fullmatch("0|[1-9][0-9]{0,17}").all():
         labels = labels.astype("int64")
     return table.set_axis(pd.Index(labels).rename(None))
+
+
+def _listed(argument: str, given: Iterable[str]) -> list[str]:
+    """Return texts as a list, or say that they are not texts."""
+    found = [*given] if isinstance(given, Iterable) else [given]
+    if not all(isinstance(one, str) for one in found):
+        raise ArgumentTypeError(
+            f"{argument} must be text or a list of text, such as ['999'], not "
+            f"{described(given)}."
+        )
+    return found
 
 
 def _perhaps_identifiers(table: pd.DataFrame, content: str, sep: str) -> list[str]:
@@ -237,13 +259,14 @@ def _header(content: str, sep: str | None, usual: str) -> tuple[list[str], str]:
                 f"its fields are separated by {other!r}, not by {usual!r} (the first "
                 f"line is {names[0]!r}){_advice(content, other)}"
             )
+    names = [name or f"Unnamed: {j}" for j, name in enumerate(names)]
     for j, name in enumerate(names):
-        if name and name in names[:j]:
+        if name in names[:j]:
             raise DataError(
                 f"columns {names.index(name) + 1} and {j + 1} are both called "
                 f"{name!r}; give each a name of its own."
             )
-    return [name or f"Unnamed: {j}" for j, name in enumerate(names)], sep or usual
+    return names, sep or usual
 
 
 def _advice(content: str, sep: str) -> str:
