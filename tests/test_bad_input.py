@@ -699,7 +699,7 @@ def test_folds_of_other_rows(data):
         (LogisticRegression, "LogisticRegression is a class; make an object of it"),
         (3, "model=3 is neither a name nor"),
         (object(), "model=a value of type object is neither a name nor"),
-        (sm.GLM([0, 1], [1, 1]), "GLM of statsmodels in model= is not fitted; give"),
+        (sm.GLM([0, 1], [1, 1]), "a fitted result of statsmodels"),
     ],
 )
 def test_what_is_no_model(data, model, words):

@@ -20,9 +20,8 @@ from typing import Final
 import pandas as pd
 
 from statcv import errors
-from statcv.arguments import described
 from statcv.datasets.published import exact_numbers
-from statcv.errors import ArgumentError, ArgumentTypeError, ColumnError, DataError
+from statcv.errors import ArgumentError, ColumnError, DataError
 from statcv.words import listed, plural
 
 SUFFIXES: Final = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
@@ -40,7 +39,7 @@ def read_table(
     path: str | PathLike[str],
     *,
     text: str | Iterable[str] | Callable[[list[str]], Iterable[str]] = (),
-    missing: str | Iterable[str] = (),
+    missing: str | float | Iterable[str | float] = (),
     sep: str | None = None,
     decimal: str = ".",
     encoding: str | None = None,
@@ -57,7 +56,7 @@ def read_table(
         from the names of all columns. They are read as text, exactly as written:
         ``00007`` is not 7. A column of digits that numbers would not keep, because of
         leading zeros or of more than 15 digits beside empty cells, always is.
-    missing : str or list of str
+    missing : str, number or list of them
         Text that means a missing value, beside empty cells and ``NA``. ``None``,
         ``null``, ``nan`` and ``n/a`` are values unless they are given here.
     sep : str, optional
@@ -105,7 +104,8 @@ def read_table(
         raise ArgumentError(f"sep is one character, not {sep!r}.")
     if decimal not in (".", ","):
         raise ArgumentError(f"decimal is '.' or ',', not {decimal!r}.")
-    words = {missing} if isinstance(missing, str) else set(_listed("missing", missing))
+    several = [missing] if isinstance(missing, (str, int, float)) else missing
+    words = {str(one) for one in several}
     try:
         raw = path.read_bytes()
         if name.endswith(".parquet"):
@@ -125,7 +125,7 @@ def read_table(
         names, sep = _header(content, sep, usual)
         found = _missing(content, names, sep, words)
         given = text(names) if callable(text) else text
-        as_text = {given} if isinstance(given, str) else set(_listed("text", given))
+        as_text = {given} if isinstance(given, str) else set(given)
         for name in sorted(as_text.difference(names)):
             hint = errors.suggestion(name, names)
             raise ColumnError(f"text={name!r} is not a column of the file.{hint}")
@@ -174,17 +174,6 @@ def read_table(
     if labels.str.fullmatch("0|[1-9][0-9]{0,17}").all():
         labels = labels.astype("int64")
     return table.set_axis(pd.Index(labels).rename(None))
-
-
-def _listed(argument: str, given: Iterable[str]) -> list[str]:
-    """Return texts as a list, or say that they are not texts."""
-    found = [*given] if isinstance(given, Iterable) else [given]
-    if not all(isinstance(one, str) for one in found):
-        raise ArgumentTypeError(
-            f"{argument} must be text or a list of text, such as ['999'], not "
-            f"{described(given)}."
-        )
-    return found
 
 
 def _perhaps_identifiers(table: pd.DataFrame, content: str, sep: str) -> list[str]:

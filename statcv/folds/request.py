@@ -282,9 +282,8 @@ class Holdout:
         if (pairs or predefined) and len(kept) < len(self.table):
             raise SchemeError(
                 f"only {len(kept)} of {len(self.table)} rows are complete and have a "
-                "weight above 0, so that the positions in scheme= may mean other rows; "
-                "leave the others out of the data before the splits are made, or give "
-                "a column of fold numbers."
+                "weight above 0, so that positions in scheme= may mean other rows; "
+                "drop the others before making the splits, or give a column of folds."
             )
         known = scheme is None or pairs or isinstance(scheme, (str, type))
         if not self.fold_column and (known or hasattr(scheme, "split")):

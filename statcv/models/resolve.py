@@ -140,17 +140,11 @@ def _resolve(model: Any, kind: str) -> Model:
         return complete(model)
     if hasattr(model, "fit") and hasattr(model, "get_params"):
         return Sklearn(model)
-    if type(model).__module__.startswith("statsmodels."):
-        raise ModelError(
-            f"the {type(model).__name__} of statsmodels in model= is not fitted; give "
-            "the result of its fit(), or its class, with arguments by "
-            "functools.partial."
-        )
     raise ModelError(
-        f"model={described(model)} is neither a name nor a scikit-learn or statsmodels "
-        "model. A class of your own has fit(X, y) and predict_proba(X), or predict(X), "
-        "and is derived from sklearn.base.ClassifierMixin, or RegressorMixin, and "
-        "BaseEstimator."
+        f"model={described(model)} is neither a name nor an estimator of scikit-learn, "
+        "nor a class or a fitted result of statsmodels. A class of your own has "
+        "fit(X, y) and predict_proba(X), or predict(X), and is derived from "
+        "sklearn.base.ClassifierMixin, or RegressorMixin, and BaseEstimator."
     )
 
 

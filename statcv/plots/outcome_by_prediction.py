@@ -13,7 +13,6 @@ from statcv.numeric.arrays import Floats
 from statcv.plots import base
 from statcv.plots.drawn import Drawn, how_averaged, one_result, records_of
 from statcv.plots.fit import name_rows
-from statcv.plots.wrapping import take_literally
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,10 +66,8 @@ def plot_predicted(*results: Drawn, ax: Axes | None = None) -> Axes:
     else:
         draw_classes(ax, result, predicted, observed)
     across = base.prediction_label(result.scores, "prediction")
-    ax.set(xlabel=across, ylabel=f"observed {outcome.name}")
-    ax.set_title(base.titled("Observed against predicted", how_averaged(result.scores)))
-    take_literally(ax)
-    return ax
+    title = base.titled("Observed against predicted", how_averaged(result.scores))
+    return base.finish(ax, across, f"observed {outcome.name}", title)
 
 
 def draw_classes(ax: Axes, result: Readable, values: Floats, codes: Any) -> None:

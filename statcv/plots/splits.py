@@ -361,9 +361,7 @@ def plot_bias(plan: FoldPlan | Readable, ax: Axes | None = None) -> Axes:
         across, above = f"{what}, held out", f"{what}, training set"
     if response.by_class:
         ax.set_xlim(-0.08, 1.08)
-    ax.set(xlabel=across, ylabel=above, title=f"{title}\n{_said(correlations)}")
-    take_literally(ax)
-    return ax
+    return base.finish(ax, across, above, f"{title}\n{_said(correlations)}")
 
 
 def _draw_classes(ax: Axes, plan: FoldPlan, response: Response) -> list[float]:

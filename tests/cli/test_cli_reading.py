@@ -18,7 +18,6 @@ import pytest
 import statcv as scv
 from statcv.cli.main import main
 from statcv.errors import (
-    ArgumentTypeError,
     ColumnError,
     DataError,
     MissingDataWarning,
@@ -378,12 +377,12 @@ def test_a_file_that_is_no_table_of_text_says_what_it_is(
         scv.read_table("file.csv")
 
 
-@pytest.mark.parametrize("given", [{"missing": 999}, {"missing": [9]}, {"text": 3}])
-def test_what_is_no_text_is_named(given: dict[str, Any]) -> None:
-    Path("file.csv").write_text("y,x\n1,2\n", encoding="utf-8")
-    with pytest.raises(ArgumentTypeError, match=r"must be text or a list of text"):
-        scv.read_table("file.csv", **given)
-    assert len(scv.read_table("file.csv", missing={"."}, text=(n for n in "x"))) == 1
+@pytest.mark.parametrize("missing", [999, 999.0, "999", [999, -9], ("999", ".")])
+def test_a_number_means_missing_as_its_text_does(missing: Any) -> None:
+    Path("file.csv").write_text("y,x\n999,a\n2,b\n", encoding="utf-8")
+    with pytest.warns(MissingDataWarning, match="text was read as missing in y"):
+        read = scv.read_table("file.csv", missing=missing)
+    assert read["y"].isna().tolist() == [True, False]
 
 
 def test_no_file_that_is_read_is_written_over() -> None:

@@ -481,7 +481,7 @@ def test_decision_scores_have_no_metrics_of_probabilities():
     assert "metrics of\n  probabilities are omitted" in str(result.summary())
 
 
-# ---- what is more than the design and the outcome, or of another shape ----
+# ---- what needs more than the design and the outcome ----
 
 
 @pytest.mark.parametrize("columns", [["a", "b"], "a", make_column_selector("a")])
@@ -507,33 +507,3 @@ def test_early_stopping_by_other_records_names_the_model_that_has_them(data):
     for model in (stopped, make_pipeline(StandardScaler(), stopped)):
         with pytest.raises(ModelError, match=r"models\.XGBoost\(early_stopping_rounds"):
             cv("y ~ a + b", data, model=model, k=3, seed=1)
-
-
-class Shaped(ClassifierMixin, BaseEstimator):
-    def __init__(self, proba=np.asarray, classes=np.asarray):
-        self.proba, self.classes = proba, classes
-
-    def fit(self, X, y):
-        self.classes_ = np.unique(y)
-        return self
-
-    def predict_proba(self, X):
-        return self.proba(np.full((len(X), 2), 0.5))
-
-    def predict(self, X):
-        return self.classes(np.zeros(len(X)))
-
-
-@pytest.mark.parametrize(
-    ("made", "words"),
-    [
-        ({"proba": lambda p: p[:, 1]}, r"predict_proba of Shaped .* shape \(20,\)"),
-        ({"proba": lambda p: p[:, 1:]}, r"shape \(20, 1\) for 20 records.* 2 columns"),
-        ({"proba": lambda p: p[1:]}, r"shape \(19, 2\) for 20 records"),
-        ({"classes": lambda c: np.c_[c, c]}, r"the predict of Shaped .*\(20, 2\)"),
-        ({"classes": lambda c: c[1:]}, r"\(19, 1\) for 20 records, not one row"),
-    ],
-)
-def test_an_array_of_another_shape_is_named(data, made, words):
-    with pytest.raises(ModelError, match=words):
-        cv("y ~ a", data, model=Shaped(**made), k=3, seed=1)

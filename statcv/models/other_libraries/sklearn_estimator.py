@@ -106,7 +106,22 @@ class Sklearn:
         """Raise ModelError if the estimator does not fit the outcome."""
         from sklearn.base import is_regressor
 
-        self._check_needs()
+        if traits.names_columns(self.estimator):
+            raise ModelError(
+                "a ColumnTransformer receives the design of the formula, an array "
+                "without names in which factors are coded. Leave it out, as terms such "
+                "as scale(x) are learnt in each training set, or let it choose columns "
+                "by position. To keep it, evaluate what cross_val_predict(cv=plan) "
+                "returns, where plan is a fold_plan(), by from_predictions()."
+            )
+        inner = innermost_of(self.estimator)
+        boosted = type(inner).__module__ == "xgboost.sklearn"
+        if boosted and inner.early_stopping_rounds is not None:
+            raise ModelError(
+                "early stopping needs records that the estimator is not fitted to; "
+                "statcv.models.XGBoost(early_stopping_rounds=…) sets some aside in "
+                "each training set."
+            )
         if fits_times(self.estimator) or fits_hazards(self.estimator):
             base.refuse_kind(self._name, kind, ("survival",))
         elif self._classifies:
@@ -118,24 +133,6 @@ class Sklearn:
                 f"{self._name} is neither a classifier nor a regressor; derive its "
                 "class from sklearn.base.ClassifierMixin or RegressorMixin, and "
                 "BaseEstimator."
-            )
-
-    def _check_needs(self) -> None:
-        """Refuse what needs more than the design and the outcome."""
-        if traits.names_columns(self.estimator):
-            raise ModelError(
-                "a ColumnTransformer receives the design of the formula, an array "
-                "without names in which factors are coded. Leave it out, as terms such "
-                "as scale(x) are learnt in each training set, or let it choose columns "
-                "by position. To keep it, evaluate what cross_val_predict(cv=plan) "
-                "returns, where plan is a fold_plan(), by from_predictions()."
-            )
-        inner = innermost_of(self.estimator)
-        if getattr(inner, "early_stopping_rounds", None) and _is_xgboost(inner):
-            raise ModelError(
-                f"early_stopping_rounds of {type(inner).__name__} needs records that "
-                "it is not fitted to; statcv.models.XGBoost(early_stopping_rounds=…) "
-                "takes them from each training set."
             )
 
     def fit(self, training: TrainingSet) -> SklearnFit:
@@ -217,9 +214,7 @@ class SklearnFit(Printed):
         if not self.classifies:
             return np.asarray(self._asked("predict", X), dtype=float).reshape(len(X))
         if self.probabilities:
-            given = np.asarray(self._asked("predict_proba", X), float)
-            self._check_shape("predict_proba", given, len(self.estimator.classes_), X)
-            given = self._probable(given)
+            given = self._probable(np.asarray(self._asked("predict_proba", X), float))
             shares = np.zeros((len(X), self.training.n_classes))
             shares[:, np.asarray(self.estimator.classes_, dtype=int)] = given
             return shares[:, 1] if self.training.kind == "binary" else shares
@@ -238,14 +233,6 @@ class SklearnFit(Printed):
         training = self.training
         eta = log_hazards(self.estimator, training.without_intercept)
         return ProportionalHazards.of(training, eta)
-
-    def _check_shape(self, method: str, given: Array, columns: int, X: Floats) -> None:
-        if given.shape != (len(X), columns):
-            raise ModelError(
-                f"the {method} of {type(self.estimator).__name__} returned an array of "
-                f"shape {given.shape} for {plural(len(X), 'record')}, not one row for "
-                f"each and {plural(columns, 'column')}."
-            )
 
     def _asked(self, method: str, X: Floats) -> Any:
         return passed_on(getattr(self.estimator, method), X)
@@ -279,9 +266,7 @@ class SklearnFit(Printed):
         if not (self.classifies and hasattr(self.estimator, "predict")):
             return None
         X = base.without_column(X, self.training.intercept)
-        given = np.asarray(self._asked("predict", X))
-        self._check_shape("predict", given.reshape(len(given), -1), 1, X)
-        given = given.ravel()
+        given = np.ravel(self._asked("predict", X))
         codes = range(self.training.n_classes)
         odd = [value for value in given.tolist() if value not in codes]
         if odd:
@@ -321,14 +306,11 @@ def fits_times(estimator: Any) -> bool:
     return own or hasattr(inner, "predict_survival_function")
 
 
-def _is_xgboost(estimator: Any) -> bool:
-    return type(estimator).__module__ == "xgboost.sklearn"
-
-
 def fits_hazards(estimator: Any) -> bool:
     """Return whether an estimator is XGBoost's of proportional hazards."""
     inner = innermost_of(estimator)
-    return _is_xgboost(inner) and inner.get_params()["objective"] == "survival:cox"
+    boosted = type(inner).__module__ == "xgboost.sklearn"
+    return boosted and inner.get_params()["objective"] == "survival:cox"
 
 
 def log_hazards(estimator: Any, X: Floats) -> Floats:

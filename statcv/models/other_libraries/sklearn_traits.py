@@ -118,10 +118,7 @@ def names_columns(estimator: Any) -> bool:
     inside = [estimator, *estimator.get_params(deep=True).values()]
     found = [one for one in inside if type(one).__name__ == "ColumnTransformer"]
     chosen = [columns for one in found for *_, columns in one.transformers]
-    return any(
-        callable(columns) or any(isinstance(name, str) for name in np.ravel(columns))
-        for columns in chosen
-    )
+    return any(callable(own) or np.asarray(own).dtype.kind in "UT" for own in chosen)
 
 
 def is_same_with_any_threads(estimator: Any) -> bool:
