@@ -202,8 +202,7 @@ def keep(path: Path, *read: str | Path | None) -> None:
     for name in map(Path, filter(None, read)):
         if path.exists() and name.exists() and path.samefile(name):
             raise errors.ArgumentError(
-                f"--out would write over {name}, which is read; name another file or "
-                "folder."
+                f"--out would write over {name}, which is read; name another place."
             )
 
 

@@ -28,10 +28,11 @@ SUFFIXES: Final = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 UNNAMED: Final = "Unnamed: 0"  # as pandas calls a first column without a name
 OTHERS: Final = {";", "|"}  # separators
 LOOK: Final = 50  # rows in which a decimal comma is looked for
-ARCHIVE: Final = "an Excel workbook or an archive; save its table as CSV"
 # what the first bytes of a file that is no text say of it
-KINDS: Final = {b"PK\x03\x04": ARCHIVE, b"\xd0\xcf\x11\xe0": ARCHIVE}
-KINDS |= {b"\x1f\x8b": "compressed by gzip; let its name end in .gz"}
+KINDS: Final = {
+    b"PK\x03\x04": "an Excel workbook or an archive; save its table as CSV",
+    b"\x1f\x8b": "compressed by gzip; let its name end in .gz",
+}
 EXACT: Final = 2**53  # integers beyond it are rounded where a column has empty cells
 
 
@@ -116,8 +117,8 @@ def read_table(
                 )
             return pd.read_parquet(BytesIO(raw), engine="pyarrow")
         raw = gzip.decompress(raw) if name.endswith(".gz") else raw
-        if kind := next((KINDS[start] for start in KINDS if raw.startswith(start)), ""):
-            raise DataError(f"it is {kind}.")
+        for start in filter(raw.startswith, KINDS):
+            raise DataError(f"it is {KINDS[start]}.")
         content = _decoded(raw, encoding)
         if named := re.match(r"sep=(.)\r?\n", content):  # for Excel, not a row
             content, sep = content[named.end() - 1 :], sep or named[1]

@@ -118,9 +118,8 @@ class Sklearn:
         boosted = type(inner).__module__ == "xgboost.sklearn"
         if boosted and inner.early_stopping_rounds is not None:
             raise ModelError(
-                "early stopping needs records that the estimator is not fitted to; "
-                "statcv.models.XGBoost(early_stopping_rounds=…) sets some aside in "
-                "each training set."
+                "early stopping needs other records than those of the fit, which "
+                "statcv.models.XGBoost(early_stopping_rounds=…) sets aside."
             )
         if fits_times(self.estimator) or fits_hazards(self.estimator):
             base.refuse_kind(self._name, kind, ("survival",))
