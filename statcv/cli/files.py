@@ -199,7 +199,7 @@ def _write_paper_table(table: PaperTable, folder: Path) -> list[Path]:
 
 def keep(path: Path, *read: str | Path | None) -> None:
     """Raise an error if a file would be written over one that was read."""
-    for name in map(Path, filter(None, read)):
+    for name in (Path(one) for one in read if one):
         if path.exists() and name.exists() and path.samefile(name):
             raise errors.ArgumentError(
                 f"--out would write over {name}, which is read; name another place."

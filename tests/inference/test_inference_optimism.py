@@ -539,7 +539,7 @@ def test_the_default_interval_has_the_half_widths_of_cross_validation(name, leve
     assert made.se * slope == pytest.approx(around.se * other, rel=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
+@pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
 def test_what_the_moved_limits_count_for_the_bias_of_pooled_ranks_is_said():
     result = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), scheme="loocv")
     for name, pooled in [("auroc", True), ("brier", False)]:
