@@ -28,7 +28,7 @@ SUFFIXES: Final = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 UNNAMED: Final = "Unnamed: 0"  # as pandas calls a first column without a name
 OTHERS: Final = {";", "|"}  # separators
 LOOK: Final = 50  # rows in which a decimal comma is looked for
-# what the first bytes of a file that is no text say of it
+# what the first bytes of a file say that is not text
 KINDS: Final = {
     b"PK\x03\x04": "an Excel workbook or an archive; save its table as CSV",
     b"\x1f\x8b": "compressed by gzip; let its name end in .gz",

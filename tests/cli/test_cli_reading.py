@@ -346,7 +346,7 @@ def test_a_description_says_why_a_column_is_text() -> None:
     assert "column 'x' is text" in run("data", "d.csv")[1]
 
 
-# ---- files of Excel, files that are no text, and files that would be lost ----
+# ---- files of Excel, files that are not text, and files that would be lost ----
 
 
 @pytest.mark.parametrize("start", ["", "\ufeff"])
