@@ -711,7 +711,8 @@ def test_folds_of_other_rows(data):
         ("forest", ["no model 'forest'", "any scikit-learn"]),
         (LogisticRegression, "LogisticRegression is a class; make an object of it"),
         (3, "model=3 is neither a name nor"),
-        (object(), "neither a name nor"),
+        (object(), "model=a value of type object is neither a name nor"),
+        (sm.GLM([0, 1], [1, 1]), "a fitted result of statsmodels"),
     ],
 )
 def test_what_is_no_model(data, model, words):

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from statcv.results.summary import Summary
     from statcv.results.writing.export import PaperTable
 
+TABLES = {"metrics", "predictions", "folds", "coefficients", "tuned", "pairs"}
+TABLES |= {
+    "groups",
+    "estimates",
+    "differences",
+}  # names that the tables of results have
 LAYOUT = ("missing", "sep", "decimal", "encoding")
 
 
@@ -128,8 +134,13 @@ def quantile_bins(options: Any, column: str) -> Stratifier:
 # ---- writing ----
 
 
-def make_folder(folder: Path | None) -> None:
-    """Make a folder if one is named, or raise an error that says why this fails."""
+def make_folder(folder: Path | None, data: str = "") -> None:
+    """Make a folder if one is named, or raise an error that says why this fails.
+
+    It may not hold the data under a name that a table would have.
+    """
+    if folder is not None and Path(data).stem in TABLES:
+        keep(folder / Path(data).name, data)
     try:
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
@@ -198,8 +209,22 @@ def _write_paper_table(table: PaperTable, folder: Path) -> list[Path]:
     return written
 
 
-def write_table(path: Path, table: pd.DataFrame) -> Path:
-    """Write a table as CSV with LF line ends."""
+def keep(path: Path, *read: str | Path | None) -> None:
+    """Raise an error if a file would be written over one that was read."""
+    for name in (Path(one) for one in read if one):
+        if path.exists() and name.exists() and path.samefile(name):
+            raise errors.ArgumentError(
+                f"--out would write over {name}, which is read; name another place."
+            )
+
+
+def write_table(path: Path, table: pd.DataFrame, *read: str | Path | None) -> Path:
+    """Write a table as CSV with LF line ends, over none of the files that were read."""
+    if path.suffix and not path.name.lower().endswith((".csv", ".csv.gz")):
+        raise errors.ArgumentError(
+            f"{str(path)!r} would be a CSV file; let its name end in .csv."
+        )
+    keep(path, *read)
     table.to_csv(path, index=False, lineterminator="\n")
     return path
 

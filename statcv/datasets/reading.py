@@ -28,6 +28,11 @@ SUFFIXES: Final = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 UNNAMED: Final = "Unnamed: 0"  # as pandas calls a first column without a name
 OTHERS: Final = {";", "|"}  # separators
 LOOK: Final = 50  # rows in which a decimal comma is looked for
+# what the first bytes of a file say that is not text
+KINDS: Final = {
+    b"PK\x03\x04": "an Excel workbook or an archive; save its table as CSV",
+    b"\x1f\x8b": "compressed by gzip; let its name end in .gz",
+}
 EXACT: Final = 2**53  # integers beyond it are rounded where a column has empty cells
 
 
@@ -35,7 +40,7 @@ def read_table(
     path: str | PathLike[str],
     *,
     text: str | Iterable[str] | Callable[[list[str]], Iterable[str]] = (),
-    missing: str | Iterable[str] = (),
+    missing: str | float | Iterable[str | float] = (),
     sep: str | None = None,
     decimal: str = ".",
     encoding: str | None = None,
@@ -52,12 +57,13 @@ def read_table(
         from the names of all columns. They are read as text, exactly as written:
         ``00007`` is not 7. A column of digits that numbers would not keep, because of
         leading zeros or of more than 15 digits beside empty cells, always is.
-    missing : str or list of str
+    missing : str, number or list of them
         Text that means a missing value, beside empty cells and ``NA``. ``None``,
         ``null``, ``nan`` and ``n/a`` are values unless they are given here.
     sep : str, optional
         Separator of the fields; by default a comma or, in ``.tsv`` files and if it
-        alone occurs in the first line, a tab.
+        alone occurs in the first line, a tab. A line ``sep=;`` above the names, which
+        Excel reads, gives it too.
     decimal : {".", ","}
         Decimal point of numbers.
     encoding : str, optional
@@ -90,15 +96,17 @@ def read_table(
     name = path.name.lower()
     if not name.endswith(SUFFIXES):
         raise DataError(
-            f"{str(path)!r} does not end in {', '.join(SUFFIXES)}; a data frame that "
-            "pandas reads from another file is taken as it is."
+            f"{str(path)!r} does not end in {', '.join(SUFFIXES)}. Rename a file of "
+            "text, and save a table of another program as CSV; in Python, a data frame "
+            "that pandas reads is taken as it is."
         )
     sep = "\t" if sep == r"\t" else sep
     if sep is not None and (len(sep) != 1 or sep in '"\r\n'):
         raise ArgumentError(f"sep is one character, not {sep!r}.")
     if decimal not in (".", ","):
         raise ArgumentError(f"decimal is '.' or ',', not {decimal!r}.")
-    words = {missing} if isinstance(missing, str) else set(missing)
+    several = [missing] if isinstance(missing, (str, int, float)) else missing
+    words = {str(one) for one in several}
     try:
         raw = path.read_bytes()
         if name.endswith(".parquet"):
@@ -109,7 +117,11 @@ def read_table(
                 )
             return pd.read_parquet(BytesIO(raw), engine="pyarrow")
         raw = gzip.decompress(raw) if name.endswith(".gz") else raw
+        for start in filter(raw.startswith, KINDS):
+            raise DataError(f"it is {KINDS[start]}.")
         content = _decoded(raw, encoding)
+        if named := re.match(r"sep=(.)\r?\n", content):  # for Excel, not a row
+            content, sep = content[named.end() - 1 :], sep or named[1]
         usual = "\t" if name.endswith((".tsv", ".tsv.gz")) else ","
         names, sep = _header(content, sep, usual)
         found = _missing(content, names, sep, words)
@@ -237,13 +249,14 @@ def _header(content: str, sep: str | None, usual: str) -> tuple[list[str], str]:
                 f"its fields are separated by {other!r}, not by {usual!r} (the first "
                 f"line is {names[0]!r}){_advice(content, other)}"
             )
+    names = [name or f"Unnamed: {j}" for j, name in enumerate(names)]
     for j, name in enumerate(names):
-        if name and name in names[:j]:
+        if name in names[:j]:
             raise DataError(
                 f"columns {names.index(name) + 1} and {j + 1} are both called "
                 f"{name!r}; give each a name of its own."
             )
-    return [name or f"Unnamed: {j}" for j, name in enumerate(names)], sep or usual
+    return names, sep or usual
 
 
 def _advice(content: str, sep: str) -> str:

@@ -33,7 +33,6 @@ from statcv.engine.setup import fit_all as fit_all
 from statcv.engine.setup import records_of as records_of
 from statcv.engine.tasks import TASKS as TASKS
 from statcv.engine.tasks import cut as cut
-from statcv.files import write_whole as write_whole
 from statcv.models.tuning import plain as plain
 
 __all__ = _offered(globals())

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from statcv.arguments import described
 from statcv.errors import ModelError, suggestion
 from statcv.models.base import Capabilities, Model, TrainingSet, WrappedFit
 from statcv.models.batched.fits import FittedFolds
@@ -140,10 +141,10 @@ def _resolve(model: Any, kind: str) -> Model:
     if hasattr(model, "fit") and hasattr(model, "get_params"):
         return Sklearn(model)
     raise ModelError(
-        f"model={model!r} is neither a name nor a scikit-learn or statsmodels model. A "
-        "class of your own has fit(X, y) and predict_proba(X), or predict(X), and is "
-        "derived from sklearn.base.ClassifierMixin, or RegressorMixin, and "
-        "BaseEstimator."
+        f"model={described(model)} is neither a name nor an estimator of scikit-learn, "
+        "nor a class or a fitted result of statsmodels. A class of your own has "
+        "fit(X, y) and predict_proba(X), or predict(X), and is derived from "
+        "sklearn.base.ClassifierMixin, or RegressorMixin, and BaseEstimator."
     )
 
 

@@ -19,6 +19,7 @@ from statcv.numeric.arrays import Floats
 from statcv.plots import base
 from statcv.plots.drawn import ComparedResults, how_averaged
 from statcv.plots.fit import CURVE
+from statcv.plots.wrapping import take_literally
 from statcv.words import p_in_words, percent
 
 if TYPE_CHECKING:
@@ -184,6 +185,7 @@ def plot_difference(
         refuse_given(what, n_boot=n_boot)
         _draw_records(ax, found)
     ax.set_title(_title(found), fontsize="medium")
+    take_literally(ax)
     return ax
 
 

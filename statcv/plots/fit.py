@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from statcv.plots.wrapping import size_of, thin, thin_labels, wrap
+from statcv.plots.wrapping import size_of, take_literally, thin, thin_labels, wrap
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -246,6 +246,7 @@ def draw_legend(
 
     Dotted lines, which are for reference, may be covered.
     """
+    take_literally(ax)
     if handles is None and not ax.get_legend_handles_labels()[0]:
         return
     fitting(ax).legend = FittedLegend(ax, place, handles, title)
@@ -258,6 +259,7 @@ def name_rows(ax: Axes, names: Sequence[str], beside: Sequence[str]) -> None:
     own.names = tuple(names)
     own.side = [ax.text(1.02, row, text, **look) for row, text in enumerate(beside)]
     ax.set_yticks(range(len(names)), own.names)
+    take_literally(ax)
 
 
 def say(ax: Axes, words: str) -> Axes:
@@ -412,6 +414,7 @@ class FittedLegend:
         for handle, shown in zip(handles, self.made.legend_handles, strict=False):
             if _gid(handle) == CURVE and shown is not None:
                 shown.set(alpha=1, linewidth=self.line)  # repeats are faint and thin
+        take_literally(self.made)
         if place is None:
             self._move(0.0, 0.0)
         return self.made

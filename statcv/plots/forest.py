@@ -17,6 +17,7 @@ from statcv.metrics import METRICS
 from statcv.plots import base, drawn
 from statcv.plots.base import figure_width
 from statcv.plots.fit import name_rows
+from statcv.plots.wrapping import take_literally
 from statcv.words import p_value, percent, sentence_case, shared_digits
 
 if TYPE_CHECKING:
@@ -461,4 +462,5 @@ def plot_groups(
     plot_forest(shown, ax=axes[1], names="row")
     axes[0].set_title(f"{chosen.label} by {name}, {percent(level)} intervals")
     axes[1].set(title="", xlabel=f"difference in {chosen.label}")
+    take_literally(axes[0])
     return np.asarray(axes)

@@ -12,6 +12,7 @@ from statcv.arguments import check_types, described
 from statcv.errors import ArgumentTypeError
 from statcv.plots.base import GREY, axes_of_rows, ink
 from statcv.plots.fit import fitting
+from statcv.plots.wrapping import take_literally
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -106,6 +107,7 @@ def plot_nomogram(
     ax.tick_params(axis="y", length=0, pad=8)
     ax.set(xlim=(-MARGIN, 1 + MARGIN), ylim=(y - 0.3, -0.3), xticks=[])
     ax.spines[:].set_visible(False)
+    take_literally(ax)
     return ax
 
 
@@ -133,6 +135,6 @@ def _write_each(ax: Axes, y: float, labels: Labels) -> float:
             place, x, left = "center", 0.5, 0.5 - wide / 2
         lane = next((k for k, end in enumerate(ends) if end <= left), len(ends))
         ends[lane : lane + 1] = [left + wide]
-        look: dict[str, Any] = {"ha": place, "va": "top", "parse_math": False}
+        look: dict[str, Any] = {"ha": place, "va": "top"}
         ax.text(x, y + LABEL + pitch * lane, said, **look)
     return pitch * len(ends) - LANE

@@ -66,9 +66,8 @@ def plot_predicted(*results: Drawn, ax: Axes | None = None) -> Axes:
     else:
         draw_classes(ax, result, predicted, observed)
     across = base.prediction_label(result.scores, "prediction")
-    ax.set(xlabel=across, ylabel=f"observed {outcome.name}")
-    ax.set_title(base.titled("Observed against predicted", how_averaged(result.scores)))
-    return ax
+    title = base.titled("Observed against predicted", how_averaged(result.scores))
+    return base.finish(ax, across, f"observed {outcome.name}", title)
 
 
 def draw_classes(ax: Axes, result: Readable, values: Floats, codes: Any) -> None:

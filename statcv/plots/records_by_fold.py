@@ -18,6 +18,7 @@ from statcv.plots import splits
 from statcv.plots.base import COLOURS, GREY, draw_legend, ink, new_axes
 from statcv.plots.fit import fitting
 from statcv.plots.splits import Shown
+from statcv.plots.wrapping import take_literally
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -330,6 +331,7 @@ def _explain(
         bar = ScalarMappable(scale, "cividis")
         drawn = ax.figure.colorbar(bar, ax=ax, label=f"{response.name}, held out")
         fitting(ax).beside = (drawn.ax,)
+        take_literally(drawn.ax)
         held = []
     elif response is None:
         held = [Patch(color=COLOURS[0], label="held out")]

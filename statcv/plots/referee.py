@@ -22,6 +22,7 @@ from statcv.plots.forest import plot_forest
 from statcv.plots.outcome_by_prediction import draw_classes, plot_risk
 from statcv.plots.roc_and_pr import plot_pr, plot_roc
 from statcv.plots.times_to_event import draw_areas, plot_survival
+from statcv.plots.wrapping import take_literally
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,11 +118,13 @@ def plot_referee(
     for draw, ax in zip(panels, axes.flat, strict=True):
         fitting(ax)
         draw(ax=ax)
+        take_literally(ax)
     model, scheme = first.in_words
     if len(named) > 1 and by is None:
         model = " and ".join(named)
     lines = [model, f"{scheme}; {first.rows}", *_shared(list(axes.flat))]
-    title = figure.suptitle("\n".join(lines), fontsize="medium", wrap=True)
+    said = "\n".join(lines).replace("$", r"\$")  # wrapping ignores parse_math
+    title = figure.suptitle(said, fontsize="medium", wrap=True)
     fitting(axes[0, 0]).above = (title,)
     return np.asarray(axes)
 

@@ -16,6 +16,7 @@ from statcv.inference import Readable
 from statcv.numeric.arrays import Floats, Ints, Numbers, Outcomes
 from statcv.plots import base
 from statcv.plots.fit import say
+from statcv.plots.wrapping import take_literally
 from statcv.words import plural
 
 if TYPE_CHECKING:
@@ -258,6 +259,7 @@ def plot_composition(
         said = plural(high, "record") if low == high else f"{low:,} to {high:,} records"
         title += f", {said} each"
     ax.set_title(title)
+    take_literally(ax)
     return ax
 
 
@@ -359,8 +361,7 @@ def plot_bias(plan: FoldPlan | Readable, ax: Axes | None = None) -> Axes:
         across, above = f"{what}, held out", f"{what}, training set"
     if response.by_class:
         ax.set_xlim(-0.08, 1.08)
-    ax.set(xlabel=across, ylabel=above, title=f"{title}\n{_said(correlations)}")
-    return ax
+    return base.finish(ax, across, above, f"{title}\n{_said(correlations)}")
 
 
 def _draw_classes(ax: Axes, plan: FoldPlan, response: Response) -> list[float]:

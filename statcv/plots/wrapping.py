@@ -8,6 +8,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axis import Axis
     from matplotlib.text import Text
     from matplotlib.transforms import Bbox
@@ -71,6 +72,15 @@ def thin_labels(labels: Sequence[Text], pad: float, renderer: Any) -> None:
         boxes = [one.get_window_extent(renderer).padded(pad, 0) for one in shown]
         if not overlapping(boxes):
             return
+
+
+def take_literally(artist: Artist) -> None:
+    """Let names with dollar signs be drawn as they are, not as mathematics."""
+    from matplotlib.text import Text
+
+    for text in artist.findobj(Text):
+        if isinstance(text, Text) and "$" in text.get_text():
+            text.set_parse_math(False)
 
 
 def size_of(text: Text) -> float:

@@ -354,3 +354,67 @@ def test_options_of_files_mean_nothing_elsewhere() -> None:
 def test_a_description_says_why_a_column_is_text() -> None:
     Path("d.csv").write_text(table(with_code("n.d.")))
     assert "column 'x' is text" in run("data", "d.csv")[1]
+
+
+# ---- files of Excel, files that are not text, and files that would be lost ----
+
+
+@pytest.mark.parametrize("start", ["", "\ufeff"])
+def test_the_line_by_which_excel_knows_the_separator_is_no_row(start: str) -> None:
+    Path("excel.csv").write_text(f"{start}sep=;\r\ny;x\r\n1;2,5\r\n", encoding="utf-8")
+    for given in ({}, {"sep": ";"}):
+        read = scv.read_table("excel.csv", decimal=",", **given)
+        assert read.to_dict("list") == {"y": [1], "x": [2.5]}
+    Path("excel.csv").write_text("sep=;\ny;x\n1;2\n1\n", encoding="utf-8")
+    with pytest.raises(DataError, match="row 2, which ends in line 4, has 1 field"):
+        scv.read_table("excel.csv")
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        (b"PK\x03\x04\x14\x00", "Excel workbook or an archive; save its table as CSV"),
+        (gzip.compress(b"y,x\n1,2\n", mtime=0), r"gzip; let its name end in \.gz"),
+        (b",Unnamed: 0,x\n0,0,5\n", "columns 1 and 2 are both called 'Unnamed: 0'"),
+    ],
+)
+def test_a_file_that_is_no_table_of_text_says_what_it_is(
+    written: bytes, words: str
+) -> None:
+    Path("file.csv").write_bytes(written)
+    with pytest.raises(DataError, match=words):
+        scv.read_table("file.csv")
+
+
+@pytest.mark.parametrize("missing", [999, "999", [999.0, -9], ("999", ".")])
+def test_a_number_means_missing_as_its_text_does(missing: Any) -> None:
+    Path("file.csv").write_text("y,x\n999,a\n2,b\n", encoding="utf-8")
+    with pytest.warns(MissingDataWarning, match="text was read as missing in y"):
+        read = scv.read_table("file.csv", missing=missing)
+    assert read["y"].isna().tolist() == [True, False]
+
+
+def test_no_file_that_is_read_is_written_over() -> None:
+    held = "y,predicted,row_label\n" + "1,0.7,a\n0,0.4,b\n1,0.5,c\n0,0.6,d\n" * 9
+    Path("own.csv").write_text(held, encoding="utf-8")
+    Path("results").mkdir()
+    Path("results/predictions.csv").write_text(held, encoding="utf-8")
+    evaluated = ("evaluate", "results/predictions.csv", "--observed", "y")
+    for call in (
+        ("data", "own.csv", "--out", "./own.csv"),
+        ("folds", "own.csv", "--outcome", "y", "--out", "own.csv"),
+        (*evaluated, "--predicted", "predicted", "--out", "results"),
+    ):
+        code, _, err = run(*call)
+        assert (code, "--out would write over" in err) == (2, True)
+    assert Path("own.csv").read_text(encoding="utf-8") == held
+    assert Path("results/predictions.csv").read_text(encoding="utf-8") == held
+    assert run("data", "own.csv", "--out", "other.csv")[0] == 0
+    assert run("data", "own.csv", "--out", "other.csv")[0] == 0
+
+
+def test_a_table_is_no_workbook_by_its_name() -> None:
+    for name in ("ehr.xlsx", "ehr.parquet", "ehr.tsv"):
+        code, _, err = run("data", "ehr", "--out", name)
+        assert (code, Path(name).exists()) == (2, False)
+        assert "let its name end in .csv" in err

@@ -26,11 +26,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from statcv import Tuning, cv, fold_plan
-from statcv.engine import tasks, write_whole
+from statcv.engine import tasks
 from statcv.engine.checkpoint import from_bytes, identity_of, remove_drafts, to_bytes
 from statcv.engine.predictions import Part
 from statcv.engine.setup import Setup
 from statcv.errors import ArgumentTypeError, CheckpointError, CheckpointWarning
+from statcv.files import write_whole
 from statcv.folds import make_plan
 from statcv.formula import make_design
 from statcv.models import Linear, Logit, XGBoost

@@ -21,7 +21,8 @@ from sklearn.model_selection import (
     TimeSeriesSplit,
 )
 
-from statcv.errors import FoldWarning, SchemeError
+from statcv import fold_plan
+from statcv.errors import FoldWarning, MissingDataWarning, SchemeError
 from statcv.folds.user_folds import plan_from_column, plan_from_splitter
 
 Y = np.random.default_rng(0).permutation(np.repeat([0, 1], [14, 10]))
@@ -190,3 +191,19 @@ def test_large_numbers_keep_their_last_digit():
 def test_columns_that_are_not_folds_raise_an_error(column, message):
     with pytest.raises(SchemeError, match=message):
         plan_from_column(column, "site")
+
+
+@pytest.mark.filterwarnings("ignore:1 of 24 records are in no split")
+@pytest.mark.parametrize("predefined", [False, True])
+def test_positions_among_all_rows_are_not_taken_for_those_of_complete_rows(predefined):
+    data = pd.DataFrame({"y": Y, "x": np.arange(24.0)})
+    fold = np.where(np.arange(24) < 23, np.arange(24) % 2, -1)
+    one, other = (np.flatnonzero(fold == half) for half in (0, 1))
+    scheme = PredefinedSplit(fold) if predefined else [(one, other), (other, one)]
+    assert fold_plan("y ~ x", data, scheme=scheme).n_splits == 2
+    data.loc[3, "x"] = np.nan
+    with (
+        pytest.raises(SchemeError, match=r"only 23 of 24 rows .* may mean other rows"),
+        pytest.warns(MissingDataWarning),
+    ):
+        fold_plan("y ~ x", data, scheme=scheme)

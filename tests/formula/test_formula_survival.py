@@ -6,7 +6,13 @@ import polars as pl
 import pytest
 
 from statcv import fold_plan
-from statcv.errors import ArgumentError, DataError, FormulaError, OutcomeError
+from statcv.errors import (
+    ArgumentError,
+    DataError,
+    FormulaError,
+    MissingDataWarning,
+    OutcomeError,
+)
 from statcv.formula import make_design, status_by
 
 TIMES = np.array([5.0, 8.0, 2.5, 8.0, 11.0, 1.0])
@@ -85,6 +91,17 @@ def test_incomplete_rows_are_counted():
     np.testing.assert_array_equal(found.y, np.delete(SIGNED, 2))
 
 
+@pytest.mark.parametrize("blank_is", ["censored", "unknown"])
+def test_a_status_that_is_only_written_for_events_is_asked_about(blank_is):
+    status = np.where(EVENT, 1.0, np.nan if blank_is == "censored" else 0.0)
+    status[np.flatnonzero(EVENT)[0]] = np.nan
+    data = pd.DataFrame({"time": TIMES, "status": status})
+    with pytest.warns(MissingDataWarning, match="missing status") as given:
+        fold_plan("Surv(time, status)", data, scheme="kfold", k=2, seed=1)
+    asked = "write 0 there" in str(given[0].message)
+    assert asked == (blank_is == "censored")
+
+
 REFUSED = {
     "left truncation": ("Surv(time, time, status)", {}, FormulaError, "left trunc"),
     "counting": ("Surv(time, status, type='counting')", {}, FormulaError, "left trunc"),
@@ -103,6 +120,12 @@ REFUSED = {
         "3 values",
     ),
     "text": ("Surv(time, status)", {"status": WORDS}, OutcomeError, "== 'dead'"),
+    "text in an order that says nothing": (
+        "Surv(time, status)",
+        {"status": list("NYNYNN")},
+        OutcomeError,
+        "status == 'N'. or Surv.time, status == 'Y'",
+    ),
     "swapped": ("Surv(status, time)", {}, DataError, "swapped"),
     "swapped numbers": (
         "Surv(status, time)",

@@ -539,6 +539,15 @@ def test_the_default_interval_has_the_half_widths_of_cross_validation(name, leve
     assert made.se * slope == pytest.approx(around.se * other, rel=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
+def test_what_the_moved_limits_count_for_the_bias_of_pooled_ranks_is_said():
+    result = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), scheme="loocv")
+    for name, pooled in [("auroc", True), ("brier", False)]:
+        made = result.optimism_corrected(name, n_boot=20, seed=1)
+        assert result.estimate(name).how == "pooled"
+        assert ("bias of ranks that are pooled" in made.assumes) == pooled
+
+
 def textbook_limits(own, whole, corrected, z):
     """Return the limits of rms::predab.resample, with the sides of Hmisc::dualSD."""
     index = [a - 1.25 * b for a, b in zip(own, whole, strict=True)]

@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
@@ -478,3 +479,31 @@ def test_decision_scores_have_no_metrics_of_probabilities():
     assert result.metrics()["metric"].tolist() == ["auroc", "auprc"]
     assert result.metrics()["estimate"].notna().all()
     assert "metrics of\n  probabilities are omitted" in str(result.summary())
+
+
+# ---- what needs more than the design and the outcome ----
+
+
+@pytest.mark.parametrize("columns", [["a", "b"], "a", make_column_selector("a")])
+def test_a_column_transformer_by_name_is_refused_with_a_way_to_keep_it(data, columns):
+    choose = ColumnTransformer([("scale", StandardScaler(), columns)])
+    pipeline = make_pipeline(choose, LogisticRegression())
+    for model in (pipeline, GridSearchCV(pipeline, {"logisticregression__C": [1]})):
+        with pytest.raises(ModelError, match=r"array without names.*from_predictions"):
+            cv("y ~ a + b", data, model=model, k=3, seed=1)
+
+
+def test_a_column_transformer_by_position_is_fitted(data):
+    choose = ColumnTransformer([("scale", StandardScaler(), [1])])
+    model = make_pipeline(choose, LogisticRegression())
+    found = cv("y ~ a + b", data, model=model, k=3, seed=1).predictions["predicted"]
+    alone = make_pipeline(StandardScaler(), LogisticRegression())
+    expected = cv("y ~ b", data, model=alone, k=3, seed=1).predictions["predicted"]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_early_stopping_by_other_records_names_the_model_that_has_them(data):
+    stopped = XGBClassifier(n_estimators=9, early_stopping_rounds=2)
+    for model in (stopped, make_pipeline(StandardScaler(), stopped)):
+        with pytest.raises(ModelError, match=r"models\.XGBoost\(early_stopping_rounds"):
+            cv("y ~ a + b", data, model=model, k=3, seed=1)

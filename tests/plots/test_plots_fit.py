@@ -371,3 +371,32 @@ def test_why_there_is_no_curve_is_never_left_out():
     figure.canvas.draw()
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert labels[0].replace("\n", " ").startswith("sure: 40 of the 40 values")
+
+
+def test_dollar_signs_of_names_are_drawn_and_are_no_mathematics(tmp_path):
+    rng = np.random.default_rng(0)
+    price, income = "price $_$", "income $ ($)"
+    data = pd.DataFrame({price: rng.normal(size=90), "x": rng.normal(size=90)})
+    data[income] = np.array(["<$5k-$10k", "$10k_$20k", ">$20k_$"])[np.arange(90) % 3]
+    data["paid $_$"] = np.where(data["x"] + rng.normal(size=90) > 0, "$a_$", "$b_$")
+    one, two = (
+        scv.cv(f"`paid $_$` ~ {terms}", data, k=5, seed=1)
+        for terms in (f"`{price}` + `{income}` + x", "x")
+    )
+    number = scv.cv(f"`{price}` ~ x", data, k=5, seed=1)
+    both = scv.compare({"$a_$": one, "$b_$": two})
+    plots = scv.plots
+    drawn = [result.plot() for result in (one, number, both)]
+    drawn += [plots.plot_calibration(one, by=income), plots.plot_nomogram(one)]
+    drawn += [plots.plot_groups(one, by=income), plots.plot_difference(both)]
+    drawn += [plots.plot_predicted(number), plots.plot_folds(number)]
+    drawn += [plots.plot_bias(number), plots.plot_composition(number)]
+    drawn += [plots.plot_forest(both), plots.plot_decision(both)]
+    for axes in drawn:
+        figure = np.ravel(axes)[0].figure
+        figure.savefig(tmp_path / "drawn.svg")  # mathematics of "_" cannot be drawn
+        shown = [text for text in figure.findobj(Text) if "$" in text.get_text()]
+        for text in shown:
+            plain = r"\$" in text.get_text() or not text.get_parse_math()
+            assert plain or text.get_text().count("$") == 1, text
+        plt.close(figure)

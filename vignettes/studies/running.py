@@ -27,14 +27,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.arguments import check_whole, resolve_seed
-from statcv.engine import (
-    check_jobs,
-    one_thread,
-    progress_bar,
-    returns_as_they_end,
-    write_whole,
-)
+from statcv.engine import check_jobs, one_thread, progress_bar, returns_as_they_end
 from statcv.errors import CheckpointError
+from statcv.files import write_whole
 
 Directory = str | os.PathLike[str] | None
 Arrays = Mapping[str, Any]

@@ -156,13 +156,14 @@ def _events(status: pd.Series[Any], name: str) -> Bools:
         for censored in (0, 1):
             if set(np.unique(values)) <= {censored, censored + 1}:
                 return np.asarray(values == censored + 1)
+    either = dict.fromkeys(_written(status, name, place) for place in (0, -1))
     raise OutcomeError(
         f"the status in {name} has the values {' and '.join(present)}, which do not "
-        f"say which is the event: write {_written(status, name)}."
+        f"say which is the event: write {' or '.join(either)}."
     )
 
 
-def _written(status: pd.Series[Any], name: str, place: int = -1) -> str:
+def _written(status: pd.Series[Any], name: str, place: int) -> str:
     """Return the outcome in which one value of the status is the event."""
     if isinstance(status.dtype, pd.CategoricalDtype):
         value = repr(str(status.cat.remove_unused_categories().cat.categories[place]))

@@ -106,6 +106,21 @@ class Sklearn:
         """Raise ModelError if the estimator does not fit the outcome."""
         from sklearn.base import is_regressor
 
+        if traits.names_columns(self.estimator):
+            raise ModelError(
+                "a ColumnTransformer receives the design of the formula, an array "
+                "without names in which factors are coded. Leave it out, as terms such "
+                "as scale(x) are learnt in each training set, or let it choose columns "
+                "by position. To keep it, evaluate what cross_val_predict(cv=plan) "
+                "returns, where plan is a fold_plan(), by from_predictions()."
+            )
+        inner = innermost_of(self.estimator)
+        boosted = type(inner).__module__ == "xgboost.sklearn"
+        if boosted and inner.early_stopping_rounds is not None:
+            raise ModelError(
+                "early stopping needs other records than those of the fit, which "
+                "statcv.models.XGBoost(early_stopping_rounds=…) sets aside."
+            )
         if fits_times(self.estimator) or fits_hazards(self.estimator):
             base.refuse_kind(self._name, kind, ("survival",))
         elif self._classifies:

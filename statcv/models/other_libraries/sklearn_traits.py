@@ -113,6 +113,14 @@ def _allows_nan(step: Any) -> bool:
         return False
 
 
+def names_columns(estimator: Any) -> bool:
+    """Return whether a ColumnTransformer inside chooses columns by name."""
+    inside = [estimator, *estimator.get_params(deep=True).values()]
+    found = [one for one in inside if type(one).__name__ == "ColumnTransformer"]
+    chosen = [columns for one in found for *_, columns in one.transformers]
+    return any(callable(own) or np.asarray(own).dtype.kind in "UT" for own in chosen)
+
+
 def is_same_with_any_threads(estimator: Any) -> bool:
     """Return whether a fit does not depend on the number of OpenMP's threads.
 
