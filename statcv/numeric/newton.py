@@ -76,11 +76,14 @@ class Optimum:
         Whether coefficients would run to infinity: under separation every further step
         lowers the objective by a negligible amount, yet moves the linear predictors by
         about one.
+    loss : numpy.ndarray or None
+        The objective there.
     """
 
     beta: Floats
     converged: Any
     separated: Any
+    loss: Any = None
 
 
 @dataclass(eq=False)
@@ -155,7 +158,7 @@ def minimise(
         some, at = problem.part(maybe), every.part(maybe)
         more = some.newton(at.eta, some.gradient(at.eta, at.beta))
         separated[maybe] = some.furthest(some.linear(more)) > MOVING
-    return Optimum(every.beta, converged | separated, separated)
+    return Optimum(every.beta, converged | separated, separated, every.loss)
 
 
 def _stepped(
@@ -167,8 +170,11 @@ def _stepped(
     ahead, found = _search(problem, here, step, gradient, slack)
     # a negligible gain may still move predictions in their last digits
     last = found & (_promise(step, gradient) <= slack)
-    stuck = np.flatnonzero(~found | last)
-    if len(stuck):
+    stuck = ~found
+    if last.any():  # a cautious step promises no more, but where the Hessian vanishes
+        stuck |= last & problem.extreme(here.eta)
+    if stuck.any():
+        stuck = np.flatnonzero(stuck)
         some, at, pull = problem.part(stuck), here.part(stuck), gradient[stuck]
         # far on the wrong side a record has next to no information
         other = some.cautious(at.eta, pull)
