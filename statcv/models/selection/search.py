@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from statcv.models.batched.blocks import CELLS
+from statcv.models.batched.blocks import CELLS, pieces
 from statcv.models.families import TwoClasses
 from statcv.models.selection.terms import droppable, members
 from statcv.models.selection.training import Sets
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.numeric.logistic import expit
-from statcv.numeric.newton import minimise
+from statcv.numeric.newton import Optimum, minimise
 
 EXACT = 1e-300  # gain below which a least-squares step ends: only rounding
 SETTLED = 1e-7  # gain in log-likelihood of a step after which no other is made
@@ -30,14 +30,14 @@ Near = tuple[Numbers, Floats]  # places of coefficients, and their values
 NOWHERE: Near = np.zeros(0, dtype=np.intp), np.zeros(0)
 
 
-def chosen_sets(sets: Sets) -> list[int]:
-    """Return the set of terms that each training set chooses."""
+def chosen_sets(sets: Sets) -> tuple[list[int], Floats]:
+    """Return the set of terms that each training set chooses, and coefficients near."""
     sets.check_size()
     direction, start = sets.rule.direction, sets.zeros()
     if not direction:
-        return sets.upper
+        return sets.upper, start
     if sets.rule.by == "p":
-        return eliminated(sets)
+        return eliminated(sets), start
     forward = direction == "forward"
     found = [sets.forced] * len(sets) if forward else [*sets.upper]
     live = list(range(len(found)))
@@ -70,7 +70,23 @@ def chosen_sets(sets: Sets) -> list[int]:
                 start[fold, place] = beta
                 moved.append(fold)
         live = moved
-    return found
+    return found, start
+
+
+def fit_chosen(sets: Sets, chosen: list[int], near: Floats) -> Bools:
+    """Move coefficients to the optima of sets of terms; return which are beyond doubt.
+
+    Neither classes that are separated nor columns that are dependent leave doubt there.
+    """
+    sure = np.zeros(len(chosen), dtype=bool)
+    pairs = [(f, one) for f, one in enumerate(chosen) if f not in sets.lacking]
+    if not sets.is_ordered:
+        for _, folds, place, solved, problem in _solutions(
+            sets, pairs, near, exact=True
+        ):
+            near[folds[:, None], place] = solved.beta
+            sure[folds] = solved.converged & sets.moderate(problem, solved.beta)
+    return sure
 
 
 def _best(
@@ -98,52 +114,46 @@ def _best(
 def _criteria(sets: Sets, pairs: Pairs, start: Floats) -> tuple[Floats, list[Near]]:
     """Return the criterion, and coefficients to start from, of each pair."""
     made, betas = np.empty(len(pairs)), [NOWHERE] * len(pairs)
-    for some, place, beta, loss, _ in _solutions(sets, pairs, start):
-        folds = np.array([pairs[i][0] for i in some])
+    for some, folds, place, solved, _ in _solutions(sets, pairs, start):
         sizes = [sets.size(pairs[i][1], pairs[i][0]) for i in some]
-        made[some] = sets.deviance(loss, folds) + sets.price[folds] * sizes
-        for i, near in zip(some.tolist(), zip(place, beta, strict=True), strict=True):
-            betas[i] = near
+        made[some] = sets.deviance(solved.loss, folds) + sets.price[folds] * sizes
+        for i, *near in zip(some.tolist(), place, solved.beta, strict=True):
+            betas[i] = near[0], near[1]
     return made, betas
 
 
 def _solutions(
-    sets: Sets, pairs: Pairs, start: Floats
-) -> Iterator[tuple[Numbers, Numbers, Floats, Floats, Any]]:
+    sets: Sets, pairs: Pairs, start: Floats, exact: bool = False
+) -> Iterator[tuple[Numbers, Numbers, Numbers, Optimum, Any]]:
     """Fit pairs side by side, from coefficients near and else from 0.
 
     Yields
     ------
-    some : numpy.ndarray of int, shape (m,)
-        The pairs.
-    place, beta : numpy.ndarray, shape (m, q)
-        Their coefficients, and where these are in ``start``.
-    loss : numpy.ndarray, shape (m,)
-        Minus their log-likelihoods, up to a negligible gain.
+    some, folds : numpy.ndarray of int, shape (m,)
+        The pairs, and their training sets.
+    place : numpy.ndarray, shape (m, q)
+        Where their coefficients are in ``start``.
+    solved : Optimum
+        The coefficients, up to a gain in log-likelihood that is negligible.
     problem : Objective
     """
     # steps end under separation too, where the likelihood gains nothing more; for least
     # squares the first one is exact
-    enough = EXACT if sets.is_gaussian else SETTLED
-    for some, place, problem in _batches(sets, pairs):
-        folds = np.array([[pairs[i][0]] for i in some])
-        beta = minimise(problem, enough, start[folds, place]).beta
-        yield some, place, beta, problem.loss(problem.linear(beta), beta), problem
-
-
-def _batches(sets: Sets, pairs: Pairs) -> Iterator[tuple[Numbers, Numbers, Any]]:
-    """Yield numbers of pairs, places of their coefficients, and their objectives."""
+    settled = EXACT if sets.is_gaussian else SETTLED
     sizes = np.array([len(sets.columns(one)) for _, one in pairs], dtype=np.intp)
     order = np.argsort(sizes, kind="stable")
     step = max(1, CELLS // (len(sets.records.X) * int(sizes.max(initial=1))))
-    for begin in range(0, len(order), step):
-        some = order[begin : begin + step]
+    for some in pieces(order, step):
         folds = np.array([pairs[i][0] for i in some])
         columns = [sets.columns(pairs[i][1]) for i in some]
         rows, place, idle = sets.side_by_side(folds, columns)
         for own, problem in sets.objectives(rows, folds, idle):
             # coefficients start without the cut points of classes that are lacking
-            yield some[own], place[own, -problem.size[1] :], problem
+            at, own_folds = place[own, -problem.size[1] :], folds[own]
+            solved = minimise(
+                problem, 0.0 if exact else settled, start[own_folds[:, None], at]
+            )
+            yield some[own], own_folds, at, solved, problem
 
 
 # ---- bounds of the criterion without a term, which tell what need not be fitted ----
@@ -318,11 +328,12 @@ def _quadratics(sets: Sets, chosen: int, some: Numbers) -> tuple[Floats, Floats]
     near = sets.zeros()
     for part in np.split(np.arange(len(some)), [1]):  # others are near the first
         pairs = [(fold, chosen) for fold in some[part].tolist()]
-        for own, place, found, loss, problem in _solutions(sets, pairs, near):
+        for own, _, place, solved, problem in _solutions(sets, pairs, near):
+            found = solved.beta
             information = problem.hessian(problem.linear(found))
             if sets.is_gaussian:
                 rest = sets.count[some[part[own]]] - size
-                information *= (rest / (2 * loss))[:, None, None]
+                information *= (rest / (2 * solved.loss))[:, None, None]
             own, last = part[own], size - found.shape[1]
             beta[own, last:], made[own, last:, last:] = found, information
             near[:, place[0]] = found[0]

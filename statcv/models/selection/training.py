@@ -189,7 +189,9 @@ class Sets:
     def moderate(self, problem: Any, beta: Floats) -> Bools:
         """Return which fits are not separated for sure."""
         eta = problem.linear(beta)
-        if self.is_survival or self.is_ordered:
+        if self.is_survival:
+            return np.asarray(problem.have_events & ~problem.extreme(eta))
+        if self.is_ordered:
             return np.asarray(~problem.extreme(eta))
         family = problem.problem.family
         return np.asarray(family.spread(eta).max(axis=1) < family.moderate)
