@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from statcv.tables import Constructed
 
 MAX_STEPS = 100  # steps at most of Newton's method for theta
 ACCURACY = 1e-11  # change of the logarithm of theta in the last of these steps
+ROUNDING = 1e-6  # change of it that may be one of rounding, if it no longer falls
 MAX_STEP = 2.0  # largest change of the logarithm of theta in one step
 # theta beyond which the distribution is Poisson's but for rounding
 MAX_THETA = 1e8
@@ -178,21 +180,29 @@ class Dispersed(Penalised):
     _last: list[Any] = field(default_factory=list)  # linear predictors, and fits there
 
     def part(self, chosen: Array) -> Dispersed:
-        """Return some of the fits."""
-        return Dispersed(self.problem.part(chosen))
+        """Return some of the fits, with theta near their last one."""
+        last = [None, self._last[1].part(chosen)] if self._last else []
+        return Dispersed(self.problem.part(chosen), last)
 
     def loss(self, eta: Floats, beta: Floats) -> Floats:
         """Return minus the log-likelihood of each, but for a constant."""
         from scipy.special import betaln, gammaln, xlogy
 
-        at, y = self.at(eta), self.problem.family.y.ravel()
+        at, (y, times) = self.at(eta), self.counts
         family: Any = at.problem.family
         spread = family.dispersion[:, 0]
         with np.errstate(divide="ignore", invalid="ignore"):
             # log Γ(y + θ) - log Γ(θ) - y log θ; the beta function is exact for large θ
             more = gammaln(y) - betaln(y, 1 / spread) + xlogy(y, spread)
         more = np.where((y > 0) & (spread > 0), more, 0.0)
-        return np.asarray(at.loss(eta, beta) - (self.problem.trained() * more).sum(1))
+        return np.asarray(at.loss(eta, beta) - (times * more).sum(axis=1))
+
+    @cached_property
+    def counts(self) -> tuple[Floats, Floats]:
+        """The distinct counts, and the weight of each in every fit, (m, values)."""
+        values, place = np.unique(self.problem.family.y.ravel(), return_inverse=True)
+        each = [np.bincount(place, row, len(values)) for row in self.problem.trained()]
+        return values, np.stack(each)
 
     def gradient(self, eta: Floats, beta: Floats) -> Floats:
         """Return the direction of steepest descent of each."""
@@ -223,33 +233,52 @@ class Dispersed(Penalised):
         if not self._last or self._last[0] is not eta:
             family: Any = self.problem.family
             mean, weights = family.mean(eta)[:, 0], self.problem.trained()
-            theta = fitted_theta(family.y.ravel(), mean, weights)
+            with np.errstate(divide="ignore"):
+                known = [1 / one.problem.family.dispersion for one in self._last[1:]]
+            near = known[0][:, 0, 0] if known else np.full(len(mean), np.inf)
+            theta = fitted_theta(family.y.ravel(), mean, weights, *self.counts, near)
             made = replace(family, dispersion=1 / theta[:, None, None])
             self._last[:] = eta, Penalised(replace(self.problem, family=made))
         found: Penalised = self._last[1]
         return found
 
 
-def fitted_theta(y: Floats, mean: Floats, weights: Floats) -> Floats:
+def fitted_theta(
+    y: Floats,
+    mean: Floats,
+    weights: Floats,
+    values: Floats,
+    times: Floats,
+    near: Floats,
+) -> Floats:
     """Return theta of the maximum likelihood given the means, shape (m,).
 
     It is infinite if the likelihood falls with the dispersion from 0 on.
+
+    Parameters
+    ----------
+    y : numpy.ndarray, shape (n,)
+        The counts.
+    mean, weights : numpy.ndarray, shape (m, n)
+        The mean and the weight of each in every fit.
+    values, times : numpy.ndarray, shapes (k,) and (m, k)
+        The distinct counts, and their weights in every fit.
+    near : numpy.ndarray, shape (m,)
+        Where steps begin; infinite if that is to be found from the moments.
     """
     from scipy.special import digamma, polygamma
 
     # the derivative of the log-likelihood by 1 / theta at 0, without its factor ½
     excess = (weights * ((y - mean) ** 2 - y)).sum(axis=1)
-    theta = np.full(len(mean), np.inf)
-    own = np.flatnonzero(excess > 0)
-    if not len(own):
-        return theta
-    mean, weights = mean[own], weights[own]
-    values, place = np.unique(y, return_inverse=True)
-    times = np.stack([np.bincount(place, row, len(values)) for row in weights])
-    moments = (weights * mean**2).sum(axis=1) / excess[own]
-    log = np.log(moments)
+    theta, own = np.full(len(mean), np.inf), np.flatnonzero(excess > 0)
+    moments = (weights[own] * mean[own] ** 2).sum(axis=1) / excess[own]
+    log = np.log(np.where(np.isfinite(near[own]), near[own], moments))
+    mean, weights, times = mean[own], weights[own], times[own]
+    left, before = np.arange(len(own)), np.full(len(own), np.inf)
     for _ in range(MAX_STEPS):
-        t = np.exp(log)[:, None]
+        if not len(left):
+            break
+        t = np.exp(log[left])[:, None]
         over = (y - mean) / (t + mean)
         score = (times * (digamma(values + t) - digamma(t))).sum(axis=1)
         score -= (weights * (np.log1p(mean / t) + over)).sum(axis=1)
@@ -259,8 +288,16 @@ def fitted_theta(y: Floats, mean: Floats, weights: Floats) -> Floats:
         second = t[:, 0] ** 2 * curved + t[:, 0] * score
         pull = t[:, 0] * score
         step = np.where(second < 0, -pull / np.where(second < 0, second, 1.0), pull)
-        log = np.minimum(log + np.clip(step, -MAX_STEP, MAX_STEP), np.log(MAX_THETA))
-        if not (np.abs(step) > ACCURACY).any():
-            break
+        ahead = log[left] + np.clip(step, -MAX_STEP, MAX_STEP)
+        ahead = np.minimum(ahead, np.log(MAX_THETA))
+        moved = np.abs(ahead - log[left])
+        # a theta that is hardly determined moves by rounding alone in the end
+        stuck = (moved <= ROUNDING) & (moved >= before[left]) & (second < 0)
+        ended = (moved <= ACCURACY) | stuck
+        log[left], before[left] = ahead, moved
+        if ended.any():
+            left, mean, weights, times = (
+                one[~ended] for one in (left, mean, weights, times)
+            )
     theta[own] = np.where(log >= np.log(MAX_THETA), np.inf, np.exp(log))
     return theta
