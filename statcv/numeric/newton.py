@@ -180,7 +180,7 @@ def _stepped(
     last = found & (_promise(step, gradient) <= slack)
     again = ~found
     if last.any():  # a cautious step promises no more, but where the Hessian vanishes
-        again |= last & problem.extreme(here.eta)
+        again |= last & (problem.extreme(here.eta) | ~step.any(axis=1))
     if len(stuck := np.flatnonzero(again)):
         some, at, pull = problem.part(stuck), here.part(stuck), gradient[stuck]
         # far on the wrong side a record has next to no information
