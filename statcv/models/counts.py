@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -177,11 +177,12 @@ class Dispersed(Penalised):
     The information is the expected one, with theta as known, as in R.
     """
 
-    _last: list[Any] = field(default_factory=list)  # linear predictors, and fits there
+    # linear predictors, and fits and theta there
+    _last: list[Any] = field(default_factory=list)
 
     def part(self, chosen: Array) -> Dispersed:
         """Return some of the fits, with theta near their last one."""
-        last = [None, self._last[1].part(chosen)] if self._last else []
+        last = [None, None, self._last[2][chosen]] if self._last else []
         return Dispersed(self.problem.part(chosen), last)
 
     def loss(self, eta: Floats, beta: Floats) -> Floats:
@@ -224,80 +225,57 @@ class Dispersed(Penalised):
 
     def theta(self, beta: Floats) -> Floats:
         """Return theta of each fit at some coefficients, shape (m,)."""
-        family: Any = self.at(self.linear(beta)).problem.family
-        with np.errstate(divide="ignore"):
-            return np.asarray(1 / family.dispersion[:, 0, 0])
+        return self._fitted_theta(self.linear(beta))
 
     def at(self, eta: Floats) -> Penalised:
         """Return the fits with theta at linear predictors, estimated once for these."""
         if not self._last or self._last[0] is not eta:
-            family: Any = self.problem.family
-            mean, weights = family.mean(eta)[:, 0], self.problem.trained()
-            with np.errstate(divide="ignore"):
-                known = [1 / one.problem.family.dispersion for one in self._last[1:]]
-            near = known[0][:, 0, 0] if known else np.full(len(mean), np.inf)
-            theta = fitted_theta(family.y.ravel(), mean, weights, *self.counts, near)
-            made = replace(family, dispersion=1 / theta[:, None, None])
-            self._last[:] = eta, Penalised(replace(self.problem, family=made))
+            theta, family = self._fitted_theta(eta), cast(Any, self.problem.family)
+            family = replace(family, dispersion=1 / theta[:, None, None])
+            made = Penalised(replace(self.problem, family=family))
+            self._last[:] = eta, made, theta
         found: Penalised = self._last[1]
         return found
 
+    def _fitted_theta(self, eta: Floats) -> Floats:
+        """Return theta of the maximum likelihood given the means, shape (m,).
 
-def fitted_theta(
-    y: Floats,
-    mean: Floats,
-    weights: Floats,
-    values: Floats,
-    times: Floats,
-    near: Floats,
-) -> Floats:
-    """Return theta of the maximum likelihood given the means, shape (m,).
+        It is infinite if the likelihood falls with the dispersion from 0 on.
+        """
+        from scipy.special import digamma, polygamma
 
-    It is infinite if the likelihood falls with the dispersion from 0 on.
-
-    Parameters
-    ----------
-    y : numpy.ndarray, shape (n,)
-        The counts.
-    mean, weights : numpy.ndarray, shape (m, n)
-        The mean and the weight of each in every fit.
-    values, times : numpy.ndarray, shapes (k,) and (m, k)
-        The distinct counts, and their weights in every fit.
-    near : numpy.ndarray, shape (m,)
-        Where steps begin; infinite if that is to be found from the moments.
-    """
-    from scipy.special import digamma, polygamma
-
-    # the derivative of the log-likelihood by 1 / theta at 0, without its factor ½
-    excess = (weights * ((y - mean) ** 2 - y)).sum(axis=1)
-    theta, own = np.full(len(mean), np.inf), np.flatnonzero(excess > 0)
-    moments = (weights[own] * mean[own] ** 2).sum(axis=1) / excess[own]
-    log = np.log(np.where(np.isfinite(near[own]), near[own], moments))
-    mean, weights, times = mean[own], weights[own], times[own]
-    left, before = np.arange(len(own)), np.full(len(own), np.inf)
-    for _ in range(MAX_STEPS):
-        if not len(left):
-            break
-        t = np.exp(log[left])[:, None]
-        over = (y - mean) / (t + mean)
-        score = (times * (digamma(values + t) - digamma(t))).sum(axis=1)
-        score -= (weights * (np.log1p(mean / t) + over)).sum(axis=1)
-        curved = (times * (polygamma(1, values + t) - polygamma(1, t))).sum(axis=1)
-        curved += (weights * (mean / t / (t + mean) + over / (t + mean))).sum(axis=1)
-        # Newton's method on log theta, whose second derivative is this
-        second = t[:, 0] ** 2 * curved + t[:, 0] * score
-        pull = t[:, 0] * score
-        step = np.where(second < 0, -pull / np.where(second < 0, second, 1.0), pull)
-        ahead = log[left] + np.clip(step, -MAX_STEP, MAX_STEP)
-        ahead = np.minimum(ahead, np.log(MAX_THETA))
-        moved = np.abs(ahead - log[left])
-        # a theta that is hardly determined moves by rounding alone in the end
-        stuck = (moved <= ROUNDING) & (moved >= before[left]) & (second < 0)
-        ended = (moved <= ACCURACY) | stuck
-        log[left], before[left] = ahead, moved
-        if ended.any():
-            left, mean, weights, times = (
-                one[~ended] for one in (left, mean, weights, times)
+        y, weights = self.problem.family.y.ravel(), self.problem.trained()
+        mean, (values, times) = self.problem.family.mean(eta)[:, 0], self.counts
+        # the derivative of the log-likelihood by 1 / theta at 0, without its factor ½
+        excess = (weights * ((y - mean) ** 2 - y)).sum(axis=1)
+        theta, left = np.full(len(mean), np.inf), np.flatnonzero(excess > 0)
+        moments = (weights[left] * mean[left] ** 2).sum(axis=1) / excess[left]
+        last = self._last[2][left] if self._last else moments
+        log = np.log(np.where(np.isfinite(last), last, moments))
+        before = np.full(len(left), np.inf)
+        for _ in range(MAX_STEPS):
+            if not len(left):
+                break
+            m, w, often, t = (
+                mean[left],
+                weights[left],
+                times[left],
+                np.exp(log)[:, None],
             )
-    theta[own] = np.where(log >= np.log(MAX_THETA), np.inf, np.exp(log))
-    return theta
+            over = (y - m) / (t + m)
+            score = (often * (digamma(values + t) - digamma(t))).sum(axis=1)
+            score -= (w * (np.log1p(m / t) + over)).sum(axis=1)
+            curved = (often * (polygamma(1, values + t) - polygamma(1, t))).sum(axis=1)
+            curved += (w * (m / t / (t + m) + over / (t + m))).sum(axis=1)
+            # Newton's method on log theta, whose second derivative is this
+            second = t[:, 0] ** 2 * curved + t[:, 0] * score
+            pull = t[:, 0] * score
+            step = np.where(second < 0, -pull / np.where(second < 0, second, 1.0), pull)
+            ahead = log + np.clip(step, -MAX_STEP, MAX_STEP)
+            ahead = np.minimum(ahead, np.log(MAX_THETA))
+            theta[left], moved = np.exp(ahead), np.abs(ahead - log)
+            # a theta that is hardly determined moves by rounding alone in the end
+            stuck = (moved <= ROUNDING) & (moved >= before) & (second < 0)
+            going = (moved > ACCURACY) & ~stuck
+            left, log, before = left[going], ahead[going], moved[going]
+        return np.where(np.log(theta) >= np.log(MAX_THETA), np.inf, theta)
