@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -256,6 +256,10 @@ class Sets:
         if fold in self.lacking:
             rank = int(np.linalg.matrix_rank(self._rows(fold)[:, columns]))
         return self.free * rank + self.cuts - self.is_ordered
+
+    def sizes(self, pairs: Sequence[tuple[int, int]]) -> Floats:
+        """Return the number of parameters of sets by training set."""
+        return np.array([self.size(one, fold) for fold, one in pairs], dtype=float)
 
     def determined(self, chosen: int, fold: int) -> Numbers:
         """Return the columns of a set that others before them do not determine."""
