@@ -162,11 +162,11 @@ def _solutions(
             yield some[own], own_folds, at, solved, problem
 
 
-# ---- bounds of the criterion without a term, which tell what need not be fitted ----
+# ---- bounds of criteria near a fit, which tell what need not be fitted ----
 
 
 ROUNDING = 1e-5  # more than the error of a deviance, and of its bound
-LONGEST = 1.5  # change of linear predictors up to which means are orthogonal by a step
+LONGEST = 1.5  # largest change of linear predictors on the way to means of a bound
 LOWEST = -1e99  # in place of minus infinity, whose product with 0 is undefined
 
 
