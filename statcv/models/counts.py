@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from statcv.tables import Constructed
 
 MAX_STEPS = 100  # steps at most of Newton's method for theta
 ACCURACY = 1e-11  # change of the logarithm of theta in the last of these steps
+ROUNDING = 1e-6  # change of it that may be one of rounding, if it no longer falls
 MAX_STEP = 2.0  # largest change of the logarithm of theta in one step
 # theta beyond which the distribution is Poisson's but for rounding
 MAX_THETA = 1e8
@@ -175,24 +177,33 @@ class Dispersed(Penalised):
     The information is the expected one, with theta as known, as in R.
     """
 
-    _last: list[Any] = field(default_factory=list)  # linear predictors, and fits there
+    # linear predictors, and fits and theta there
+    _last: list[Any] = field(default_factory=list)
 
     def part(self, chosen: Array) -> Dispersed:
-        """Return some of the fits."""
-        return Dispersed(self.problem.part(chosen))
+        """Return some of the fits, with theta near their last one."""
+        last = [None, None, self._last[2][chosen]] if self._last else []
+        return Dispersed(self.problem.part(chosen), last)
 
     def loss(self, eta: Floats, beta: Floats) -> Floats:
         """Return minus the log-likelihood of each, but for a constant."""
         from scipy.special import betaln, gammaln, xlogy
 
-        at, y = self.at(eta), self.problem.family.y.ravel()
+        at, (y, times) = self.at(eta), self.counts
         family: Any = at.problem.family
         spread = family.dispersion[:, 0]
         with np.errstate(divide="ignore", invalid="ignore"):
             # log Γ(y + θ) - log Γ(θ) - y log θ; the beta function is exact for large θ
             more = gammaln(y) - betaln(y, 1 / spread) + xlogy(y, spread)
         more = np.where((y > 0) & (spread > 0), more, 0.0)
-        return np.asarray(at.loss(eta, beta) - (self.problem.trained() * more).sum(1))
+        return np.asarray(at.loss(eta, beta) - (times * more).sum(axis=1))
+
+    @cached_property
+    def counts(self) -> tuple[Floats, Floats]:
+        """The distinct counts, and the weight of each in every fit, (m, values)."""
+        values, place = np.unique(self.problem.family.y.ravel(), return_inverse=True)
+        each = [np.bincount(place, row, len(values)) for row in self.problem.trained()]
+        return values, np.stack(each)
 
     def gradient(self, eta: Floats, beta: Floats) -> Floats:
         """Return the direction of steepest descent of each."""
@@ -214,53 +225,57 @@ class Dispersed(Penalised):
 
     def theta(self, beta: Floats) -> Floats:
         """Return theta of each fit at some coefficients, shape (m,)."""
-        family: Any = self.at(self.linear(beta)).problem.family
-        with np.errstate(divide="ignore"):
-            return np.asarray(1 / family.dispersion[:, 0, 0])
+        return self._fitted_theta(self.linear(beta))
 
     def at(self, eta: Floats) -> Penalised:
         """Return the fits with theta at linear predictors, estimated once for these."""
         if not self._last or self._last[0] is not eta:
-            family: Any = self.problem.family
-            mean, weights = family.mean(eta)[:, 0], self.problem.trained()
-            theta = fitted_theta(family.y.ravel(), mean, weights)
-            made = replace(family, dispersion=1 / theta[:, None, None])
-            self._last[:] = eta, Penalised(replace(self.problem, family=made))
+            theta, family = self._fitted_theta(eta), cast(Any, self.problem.family)
+            family = replace(family, dispersion=1 / theta[:, None, None])
+            made = Penalised(replace(self.problem, family=family))
+            self._last[:] = eta, made, theta
         found: Penalised = self._last[1]
         return found
 
+    def _fitted_theta(self, eta: Floats) -> Floats:
+        """Return theta of the maximum likelihood given the means, shape (m,).
 
-def fitted_theta(y: Floats, mean: Floats, weights: Floats) -> Floats:
-    """Return theta of the maximum likelihood given the means, shape (m,).
+        It is infinite if the likelihood falls with the dispersion from 0 on.
+        """
+        from scipy.special import digamma, polygamma
 
-    It is infinite if the likelihood falls with the dispersion from 0 on.
-    """
-    from scipy.special import digamma, polygamma
-
-    # the derivative of the log-likelihood by 1 / theta at 0, without its factor ½
-    excess = (weights * ((y - mean) ** 2 - y)).sum(axis=1)
-    theta = np.full(len(mean), np.inf)
-    own = np.flatnonzero(excess > 0)
-    if not len(own):
-        return theta
-    mean, weights = mean[own], weights[own]
-    values, place = np.unique(y, return_inverse=True)
-    times = np.stack([np.bincount(place, row, len(values)) for row in weights])
-    moments = (weights * mean**2).sum(axis=1) / excess[own]
-    log = np.log(moments)
-    for _ in range(MAX_STEPS):
-        t = np.exp(log)[:, None]
-        over = (y - mean) / (t + mean)
-        score = (times * (digamma(values + t) - digamma(t))).sum(axis=1)
-        score -= (weights * (np.log1p(mean / t) + over)).sum(axis=1)
-        curved = (times * (polygamma(1, values + t) - polygamma(1, t))).sum(axis=1)
-        curved += (weights * (mean / t / (t + mean) + over / (t + mean))).sum(axis=1)
-        # Newton's method on log theta, whose second derivative is this
-        second = t[:, 0] ** 2 * curved + t[:, 0] * score
-        pull = t[:, 0] * score
-        step = np.where(second < 0, -pull / np.where(second < 0, second, 1.0), pull)
-        log = np.minimum(log + np.clip(step, -MAX_STEP, MAX_STEP), np.log(MAX_THETA))
-        if not (np.abs(step) > ACCURACY).any():
-            break
-    theta[own] = np.where(log >= np.log(MAX_THETA), np.inf, np.exp(log))
-    return theta
+        y, weights = self.problem.family.y.ravel(), self.problem.trained()
+        mean, (values, times) = self.problem.family.mean(eta)[:, 0], self.counts
+        # the derivative of the log-likelihood by 1 / theta at 0, without its factor ½
+        excess = (weights * ((y - mean) ** 2 - y)).sum(axis=1)
+        theta, left = np.full(len(mean), np.inf), np.flatnonzero(excess > 0)
+        moments = (weights[left] * mean[left] ** 2).sum(axis=1) / excess[left]
+        last = self._last[2][left] if self._last else moments
+        log = np.log(np.where(np.isfinite(last), last, moments))
+        before = np.full(len(left), np.inf)
+        for _ in range(MAX_STEPS):
+            if not len(left):
+                break
+            m, w, often, t = (
+                mean[left],
+                weights[left],
+                times[left],
+                np.exp(log)[:, None],
+            )
+            over = (y - m) / (t + m)
+            score = (often * (digamma(values + t) - digamma(t))).sum(axis=1)
+            score -= (w * (np.log1p(m / t) + over)).sum(axis=1)
+            curved = (often * (polygamma(1, values + t) - polygamma(1, t))).sum(axis=1)
+            curved += (w * (m / t / (t + m) + over / (t + m))).sum(axis=1)
+            # Newton's method on log theta, whose second derivative is this
+            second = t[:, 0] ** 2 * curved + t[:, 0] * score
+            pull = t[:, 0] * score
+            step = np.where(second < 0, -pull / np.where(second < 0, second, 1.0), pull)
+            ahead = log + np.clip(step, -MAX_STEP, MAX_STEP)
+            ahead = np.minimum(ahead, np.log(MAX_THETA))
+            theta[left], moved = np.exp(ahead), np.abs(ahead - log)
+            # a theta that is hardly determined moves by rounding alone in the end
+            stuck = (moved <= ROUNDING) & (moved >= before) & (second < 0)
+            going = (moved > ACCURACY) & ~stuck
+            left, log, before = left[going], ahead[going], moved[going]
+        return np.where(np.log(theta) >= np.log(MAX_THETA), np.inf, theta)

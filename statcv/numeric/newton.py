@@ -76,11 +76,14 @@ class Optimum:
         Whether coefficients would run to infinity: under separation every further step
         lowers the objective by a negligible amount, yet moves the linear predictors by
         about one.
+    loss : numpy.ndarray or None
+        The objective there.
     """
 
     beta: Floats
     converged: Any
     separated: Any
+    loss: Any = None
 
 
 @dataclass(eq=False)
@@ -94,7 +97,7 @@ class _Points:
     def part(self, chosen: Numbers | Bools) -> _Points:
         return _Points(self.beta[chosen], self.eta[chosen], self.loss[chosen])
 
-    def put(self, places: Numbers, other: _Points) -> None:
+    def put(self, places: Numbers | Bools, other: _Points) -> None:
         self.beta[places] = other.beta
         self.eta[places] = other.eta
         self.loss[places] = other.loss
@@ -129,16 +132,19 @@ def minimise(
     eta = problem.linear(beta)
     if near is not None and (far := problem.extreme(eta)).any():
         beta[far], eta[far] = 0.0, 0.0
-    every = _Points(beta, eta, problem.loss(eta, beta))
-    converged, moved = np.zeros(m, dtype=bool), np.zeros(m)
-    which, start = np.arange(m), every.loss.copy()
-    here, rest = every.part(which), problem
+    here, rest, which = (
+        _Points(beta, eta, problem.loss(eta, beta)),
+        problem,
+        np.arange(m),
+    )
+    every, before = here.part(which), eta.copy()
+    converged, start = np.zeros(m, dtype=bool), here.loss.copy()
     for _ in range(MAX_ITERATIONS):
         # a gain of less is rounding of the objective
         slack = TOLERANCE * np.abs(here.loss) + FLOOR * np.abs(start[which])
         slack += negligible
         ahead, found, last = _stepped(rest, here, slack)
-        moved[which[found]] = rest.furthest(ahead.eta - here.eta)[found]
+        before[which[found]] = here.eta[found]
         every.put(which[found], ahead.part(found))
         ended = ~found | (last & (converged[which] | (negligible > 0)))
         converged[which[found]] = last[found]
@@ -148,14 +154,19 @@ def minimise(
             which, rest = which[~ended], rest.part(~ended)
             ahead = ahead.part(~ended)
         here = ahead
-    # under separation the next step still moves the linear predictors
-    separated = (moved > MOVING) & problem.extreme(every.eta)
-    maybe = np.flatnonzero(separated)
+    # under separation the last step and the next one still move the linear predictors
+    separated, maybe = (
+        np.zeros(m, dtype=bool),
+        np.flatnonzero(problem.extreme(every.eta)),
+    )
+    if len(maybe):
+        moved = problem.part(maybe).furthest(every.eta[maybe] - before[maybe])
+        maybe = maybe[moved > MOVING]
     if len(maybe):
         some, at = problem.part(maybe), every.part(maybe)
         more = some.newton(at.eta, some.gradient(at.eta, at.beta))
         separated[maybe] = some.furthest(some.linear(more)) > MOVING
-    return Optimum(every.beta, converged | separated, separated)
+    return Optimum(every.beta, converged | separated, separated, every.loss)
 
 
 def _stepped(
@@ -167,8 +178,10 @@ def _stepped(
     ahead, found = _search(problem, here, step, gradient, slack)
     # a negligible gain may still move predictions in their last digits
     last = found & (_promise(step, gradient) <= slack)
-    stuck = np.flatnonzero(~found | last)
-    if len(stuck):
+    again = ~found
+    if last.any():  # a cautious step promises no more, but where the Hessian vanishes
+        again |= last & (problem.extreme(here.eta) | ~step.any(axis=1))
+    if len(stuck := np.flatnonzero(again)):
         some, at, pull = problem.part(stuck), here.part(stuck), gradient[stuck]
         # far on the wrong side a record has next to no information
         other = some.cautious(at.eta, pull)
@@ -194,22 +207,21 @@ def _search(
     """Halve each step until it lowers the objective by enough, and tell which did."""
     # linear predictors add up, so that rounding does not hide a small gain
     promise, across = _promise(step, gradient), problem.linear(step)
-    found = np.zeros(len(step), dtype=bool)
-    ahead = _Points(here.beta.copy(), here.eta.copy(), here.loss.copy())
-    left, rest = np.arange(len(step)), problem
-    for halving in range(MAX_HALVINGS + 1):
+    beta, eta = here.beta + step, here.eta + across
+    ahead = _Points(beta, eta, problem.loss(eta, beta))
+    # Armijo's rule: a share of the gain that a quadratic would give
+    found = ahead.loss <= here.loss - ARMIJO * promise + slack
+    for halving in range(1, MAX_HALVINGS + 1):
+        left = np.flatnonzero(~found)
         if not len(left):
             break
-        length = 0.5**halving
-        beta = here.beta[left] + length * step[left]
-        eta = here.eta[left] + length * across[left]
-        there = _Points(beta, eta, rest.loss(eta, beta))
-        # Armijo's rule: a share of the gain that a quadratic would give
-        enough = here.loss[left] - ARMIJO * length * promise[left] + slack[left]
-        lower = there.loss <= enough
+        length, at = 0.5**halving, here.part(left)
+        beta, eta = at.beta + length * step[left], at.eta + length * across[left]
+        there = _Points(beta, eta, problem.part(left).loss(eta, beta))
+        lower = there.loss <= at.loss - ARMIJO * length * promise[left] + slack[left]
         ahead.put(left[lower], there.part(lower))
         found[left[lower]] = True
-        left, rest = left[~lower], rest.part(~lower)
+    ahead.put(~found, here.part(~found))
     return ahead, found
 
 

@@ -309,6 +309,8 @@ class Problem:
 
     def trained(self) -> Floats:
         """Return the weight of each record in each fit, shape (m, n)."""
+        if self.weights is None and self.block.counts is not None:
+            return self.block.counts
         made = np.ones((len(self), self.block.n))
         self._weigh(made[:, None])
         return made

@@ -29,7 +29,7 @@ from statcv.models.logit import Logit
 from statcv.models.offsets import WHOLE, fixed, zeroed
 from statcv.models.offsets import alone as predicting
 from statcv.models.ordered import ProportionalOdds, fitted_odds
-from statcv.models.selection.search import chosen_sets
+from statcv.models.selection.search import chosen_sets, fit_chosen
 from statcv.models.selection.terms import Term, forced_by, terms_of
 from statcv.models.selection.training import Sets, baselines, mean_by
 from statcv.numeric.gram import column_units
@@ -168,9 +168,14 @@ class Selection(Constructed):
             some = np.arange(start, min(start + step, len(folds)))
             sets = Sets(self, records, folds.chosen(some), self.forced)
             fits = FoldFits.empty(len(some), sets.cuts + sets.free * p)
-            chosen = chosen_sets(sets)
+            chosen, near = chosen_sets(sets)
+            sure = fit_chosen(sets, chosen, near)
+            every = sets.layout(np.arange(p), p + 1)
+            fits.coefficients[sure], fits.converged[sure] = near[sure][:, every], True
             for one in dict.fromkeys(chosen):
-                part = np.flatnonzero([other == one for other in chosen])
+                part = np.flatnonzero([other == one for other in chosen] & ~sure)
+                if not len(part):
+                    continue
                 columns = sets.columns(one)
                 found, place = sets.fit(columns, part), sets.layout(columns, p)
                 fits.coefficients[np.ix_(part, place)] = found.coefficients

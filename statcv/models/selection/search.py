@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from statcv.models.batched.blocks import CELLS
+from statcv.models.batched.blocks import CELLS, pieces
 from statcv.models.families import TwoClasses
 from statcv.models.selection.terms import droppable, members
 from statcv.models.selection.training import Sets
-from statcv.numeric.arrays import Floats, Numbers
+from statcv.numeric.arrays import Bools, Floats, Numbers
 from statcv.numeric.logistic import expit
-from statcv.numeric.newton import minimise
+from statcv.numeric.newton import Optimum, minimise
 
 EXACT = 1e-300  # gain below which a least-squares step ends: only rounding
 PERFECT = 1e-12  # size of residuals, as a share of the outcome, that is rounding
@@ -31,20 +31,24 @@ Near = tuple[Numbers, Floats]  # places of coefficients, and their values
 NOWHERE: Near = np.zeros(0, dtype=np.intp), np.zeros(0)
 
 
-def chosen_sets(sets: Sets) -> list[int]:
-    """Return the set of terms that each training set chooses."""
+def chosen_sets(sets: Sets) -> tuple[list[int], Floats]:
+    """Return the set of terms that each training set chooses, and coefficients near."""
     sets.check_size()
     direction, start = sets.rule.direction, sets.zeros()
     if not direction:
-        return sets.upper
+        return sets.upper, start
     if sets.rule.by == "p":
-        return eliminated(sets)
+        return eliminated(sets), start
     forward = direction == "forward"
     found = [sets.forced] * len(sets) if forward else [*sets.upper]
     live = list(range(len(found)))
-    least, betas = _criteria(sets, list(zip(live, found, strict=True)), start)
-    for fold, (place, beta) in enumerate(betas):
-        start[fold, place] = beta
+    least = np.empty(len(found))
+    for part in live[:1], live[1:]:  # others are near the first
+        start[part] = start[0]
+        least[part], betas = _criteria(sets, [(f, found[f]) for f in part], start)
+        start[part] = 0.0
+        for fold, (place, beta) in zip(part, betas, strict=True):
+            start[fold, place] = beta
     while live:
         pairs = [(f, to) for f in live for to in sets.moves(f, found[f])]
         values, betas = _best(sets, pairs, found, start, least)
@@ -71,7 +75,23 @@ def chosen_sets(sets: Sets) -> list[int]:
                 start[fold, place] = beta
                 moved.append(fold)
         live = moved
-    return found
+    return found, start
+
+
+def fit_chosen(sets: Sets, chosen: list[int], near: Floats) -> Bools:
+    """Move coefficients to the optima of sets of terms; return which are beyond doubt.
+
+    Neither classes that are separated nor columns that are dependent leave doubt there.
+    """
+    sure = np.zeros(len(chosen), dtype=bool)
+    pairs = [(f, one) for f, one in enumerate(chosen) if f not in sets.lacking]
+    if not sets.is_ordered:
+        for _, folds, place, solved, problem in _solutions(
+            sets, pairs, near, exact=True
+        ):
+            near[folds[:, None], place] = solved.beta
+            sure[folds] = solved.converged & sets.moderate(problem, solved.beta)
+    return sure
 
 
 def _best(
@@ -79,16 +99,18 @@ def _best(
 ) -> tuple[Floats, list[Near]]:
     """Return criterion and coefficients of pairs, infinite for what is not the best."""
     folds = np.array([fold for fold, _ in pairs], dtype=np.intp)
-    bounds = least_criteria(sets, pairs, found, start)
+    bounds, near = least_criteria(sets, pairs, found, start)
     values, betas = np.full(len(pairs), np.inf), [NOWHERE] * len(pairs)
     limit = least.copy()
     likely = np.full(len(limit), np.inf)
     np.minimum.at(likely, folds, bounds)
     wanted = bounds <= likely[folds]
-    for _ in range(2):  # what is likely the best, and what may be better than that
+    near[np.isneginf(likely)] = start[np.isneginf(likely)]
+    # what is likely the best, and what may be better than that
+    for begin in (near, start):
         below = np.isneginf(bounds) | (bounds < limit[folds])
         some = np.flatnonzero(wanted & below)
-        values[some], made = _criteria(sets, [pairs[i] for i in some], start)
+        values[some], made = _criteria(sets, [pairs[i] for i in some], begin)
         for i, beta in zip(some.tolist(), made, strict=True):
             betas[i] = beta
         np.minimum.at(limit, folds, values + ROUNDING)
@@ -99,158 +121,164 @@ def _best(
 def _criteria(sets: Sets, pairs: Pairs, start: Floats) -> tuple[Floats, list[Near]]:
     """Return the criterion, and coefficients to start from, of each pair."""
     made, betas = np.empty(len(pairs)), [NOWHERE] * len(pairs)
-    for some, place, beta, loss, _ in _solutions(sets, pairs, start):
-        folds = np.array([pairs[i][0] for i in some])
-        sizes = [sets.size(pairs[i][1], pairs[i][0]) for i in some]
-        made[some] = sets.deviance(loss, folds) + sets.price[folds] * sizes
-        for i, near in zip(some.tolist(), zip(place, beta, strict=True), strict=True):
-            betas[i] = near
+    for some, folds, place, solved, _ in _solutions(sets, pairs, start):
+        sizes = sets.sizes([pairs[i] for i in some.tolist()])
+        made[some] = sets.deviance(solved.loss, folds) + sets.price[folds] * sizes
+        for i, *near in zip(some.tolist(), place, solved.beta, strict=True):
+            betas[i] = near[0], near[1]
     return made, betas
 
 
 def _solutions(
-    sets: Sets, pairs: Pairs, start: Floats
-) -> Iterator[tuple[Numbers, Numbers, Floats, Floats, Any]]:
+    sets: Sets, pairs: Pairs, start: Floats, exact: bool = False
+) -> Iterator[tuple[Numbers, Numbers, Numbers, Optimum, Any]]:
     """Fit pairs side by side, from coefficients near and else from 0.
 
     Yields
     ------
-    some : numpy.ndarray of int, shape (m,)
-        The pairs.
-    place, beta : numpy.ndarray, shape (m, q)
-        Their coefficients, and where these are in ``start``.
-    loss : numpy.ndarray, shape (m,)
-        Minus their log-likelihoods, up to a negligible gain.
+    some, folds : numpy.ndarray of int, shape (m,)
+        The pairs, and their training sets.
+    place : numpy.ndarray, shape (m, q)
+        Where their coefficients are in ``start``.
+    solved : Optimum
+        The coefficients, up to a gain in log-likelihood that is negligible.
     problem : Objective
     """
     # steps end under separation too, where the likelihood gains nothing more; for least
     # squares the first one is exact
-    enough = EXACT if sets.is_gaussian else SETTLED
-    for some, place, problem in _batches(sets, pairs):
-        folds = np.array([[pairs[i][0]] for i in some])
-        beta = minimise(problem, enough, start[folds, place]).beta
-        yield some, place, beta, problem.loss(problem.linear(beta), beta), problem
-
-
-def _batches(sets: Sets, pairs: Pairs) -> Iterator[tuple[Numbers, Numbers, Any]]:
-    """Yield numbers of pairs, places of their coefficients, and their objectives."""
+    settled = EXACT if sets.is_gaussian else SETTLED
     sizes = np.array([len(sets.columns(one)) for _, one in pairs], dtype=np.intp)
     order = np.argsort(sizes, kind="stable")
     step = max(1, CELLS // (len(sets.records.X) * int(sizes.max(initial=1))))
-    for begin in range(0, len(order), step):
-        some = order[begin : begin + step]
+    for some in pieces(order, step):
         folds = np.array([pairs[i][0] for i in some])
         columns = [sets.columns(pairs[i][1]) for i in some]
         rows, place, idle = sets.side_by_side(folds, columns)
         for own, problem in sets.objectives(rows, folds, idle):
             # coefficients start without the cut points of classes that are lacking
-            yield some[own], place[own, -problem.size[1] :], problem
+            at, own_folds = place[own, -problem.size[1] :], folds[own]
+            solved = minimise(
+                problem, 0.0 if exact else settled, start[own_folds[:, None], at]
+            )
+            yield some[own], own_folds, at, solved, problem
 
 
-# ---- bounds of the criterion without a term, which tell what need not be fitted ----
+# ---- bounds of criteria near a fit, which tell what need not be fitted ----
 
 
 ROUNDING = 1e-5  # more than the error of a deviance, and of its bound
+LONGEST = 1.5  # largest change of linear predictors on the way to means of a bound
 LOWEST = -1e99  # in place of minus infinity, whose product with 0 is undefined
 
 
-def least_criteria(sets: Sets, pairs: Pairs, found: list[int], start: Floats) -> Floats:
+def least_criteria(
+    sets: Sets, pairs: Pairs, found: list[int], start: Floats
+) -> tuple[Floats, Floats]:
     """Return what the criterion of each pair is at least, minus infinity if unknown.
 
-    Without a term the deviance of no fit is below twice the entropy of any means whose
-    residuals are orthogonal to the other columns (Fenchel's duality). Such means are
-    linear in the step from the fit with the term to the optimum of its quadratic. For
-    least squares that is the fit without the term.
+    With it are coefficients, for each training set, near the fit of least bound.
 
     Parameters
     ----------
     sets : Sets
     pairs : list of tuple of int
-        Sets of terms by training set, of one term more or less than it has.
+        Sets of terms, by training set in order.
     found : list of int
-        The set of terms of each training set.
+        The set of terms of each training set, of one term more or less.
     start : numpy.ndarray, shape (folds, p + 1)
         The coefficients of its fit.
     """
-    bounds = np.full(len(pairs), -np.inf)
-    dropped = [found[fold] & ~to for fold, to in pairs]
+    bounds, near = np.full(len(pairs), -np.inf), start.copy()
     known = sets.is_gaussian or isinstance(sets.family, TwoClasses)
     if sets.is_survival or sets.records.offset is not None or not known:
-        return bounds
-    if not any(dropped):
-        return bounds
-    folds = np.array([fold for fold, _ in pairs])
-    less = np.array(dropped) > 0
-    less &= [fold not in sets.lacking for fold in folds.tolist()]
-    live = np.unique(folds[less])
-    step = max(1, CELLS // sets.records.X.size)
-    for begin in range(0, len(live), step):
-        some = live[begin : begin + step]
-        own = np.flatnonzero(less & np.isin(folds, some))
-        terms = [sets.rule.terms[dropped[i].bit_length() - 1] for i in own.tolist()]
-        lost = [sorted(term.columns) for term in terms]
+        return bounds, near
+    folds = np.array([fold for fold, _ in pairs], dtype=np.intp)
+    every = [*found]
+    for fold, to in pairs:
+        every[fold] |= to
+    live = [fold for fold in np.unique(folds).tolist() if fold not in sets.lacking]
+    most = max((len(sets.columns(every[fold])) for fold in live), default=1)
+    each = most * max(len(sets.records.X), most**2)
+    for some in pieces(np.array(live, dtype=np.intp), max(1, CELLS // each)):
+        columns = [sets.columns(every[fold]) for fold in some.tolist()]
+        rows, place, _ = sets.side_by_side(some, columns)
+        own = np.flatnonzero(np.isin(folds, some))
+        used = np.zeros((len(own), start.shape[1]), dtype=bool)
+        for row, i in zip(used, own.tolist(), strict=True):
+            row[sets.columns(pairs[i][1])] = True
+        # sets stand in a row for each training set
+        fit = np.searchsorted(some, folds[own])
+        slot = np.arange(len(fit)) - np.searchsorted(fit, fit)
+        inside = np.zeros((len(some), slot.max() + 1, rows.shape[1]), dtype=bool)
+        inside[fit, slot] = np.take_along_axis(used, place[fit], axis=1)
+        beta = start[some[:, None], place]
         try:
-            losses = _least_losses(sets, some, found, start, folds[own], lost)
+            losses, beta = _least_losses(sets, some, rows, beta, inside)
         except np.linalg.LinAlgError:  # a fit is separated
             continue
-        sizes = [sets.size(pairs[i][1], pairs[i][0]) for i in own.tolist()]
-        bounds[own] = losses + sets.price[folds[own]] * sizes
-    return bounds
+        sizes = sets.sizes([pairs[i] for i in own.tolist()])
+        least = sets.deviance(losses[fit, slot], folds[own])
+        bounds[own] = least + sets.price[folds[own]] * sizes
+        best = np.lexsort((bounds[own], fit))[
+            np.searchsorted(fit, np.arange(len(some)))
+        ]
+        near[some[:, None], place] = beta[fit, slot][best]
+    return bounds, near
 
 
 def _least_losses(
-    sets: Sets,
-    folds: Numbers,
-    found: list[int],
-    start: Floats,
-    of: Numbers,
-    lost: list[list[int]],
-) -> Floats:
-    """Return the least deviance without some columns, each in the fit of a fold.
+    sets: Sets, folds: Numbers, rows: Floats, beta: Floats, inside: Bools
+) -> tuple[Floats, Floats]:
+    """Return what minus a log-likelihood is at least, and coefficients near its fit.
 
-    It is minus infinity if the fit has not converged, and very low where means are not
-    probabilities.
+    It is not below the entropy of any means whose residuals are orthogonal to its
+    columns (Fenchel's duality). Means are made so by a step, with the information of a
+    fit to other columns, from about the optimum of the quadratic of that fit.
+
+    Parameters
+    ----------
+    sets : Sets
+    folds : numpy.ndarray of int, shape (m,)
+    rows : numpy.ndarray, shape (m, q, n)
+        Columns as rows.
+    beta : numpy.ndarray, shape (m, q)
+        The coefficients of a fit.
+    inside : numpy.ndarray of bool, shape (m, sets, q)
+        The columns of each set.
     """
-    from scipy.special import entr
-
-    columns = [sets.columns(found[fold]) for fold in folds.tolist()]
-    rows, place, idle = sets.side_by_side(folds, columns)
-    beta = start[folds[:, None], place]
-    weights, one = sets.weights[folds], np.eye(rows.shape[1])
-    mean, y = np.matmul(beta[:, None], rows)[:, 0], sets.outcome(folds)
-    mean = mean if sets.is_gaussian else expit(mean)
+    weights, beta, columns = sets.weights[folds], beta[:, None], rows.swapaxes(1, 2)
+    y = np.broadcast_to(sets.outcome(folds), weights.shape)[:, None]
+    weights = weights[:, None]
+    eta = np.matmul(beta, rows)
+    mean = eta if sets.is_gaussian else expit(eta)
     variance = np.ones_like(mean) if sets.is_gaussian else mean * (1 - mean)
-    hessian = np.matmul(rows * (weights * variance)[:, None], rows.swapaxes(1, 2))
-    hessian += idle[:, :, None] * one
-    residuals = weights * (y - mean)
-    gradient = np.matmul(rows, residuals[:, :, None])[:, :, 0]
-    inverse = np.linalg.inv(hessian)
-    move = np.matmul(inverse, gradient[:, :, None])[:, :, 0]
-    wrong = np.abs(np.matmul(hessian, inverse) - one).max(axis=(1, 2))
-    short = (np.abs(gradient) * (np.abs(beta) + np.abs(move))).sum(axis=1)
-    if sets.is_gaussian:  # whose deviance is n log(squares)
-        squares = (residuals * (y - mean)).sum(axis=1)
-        short *= sets.count[folds] / np.maximum(squares, EXACT)
-    wrong += short
-    made, fit = np.empty(len(lost)), np.searchsorted(folds, of)
-    steps, sizes = np.empty((len(lost), rows.shape[1])), np.array([*map(len, lost)])
-    for size in np.unique(sizes).tolist():
-        part = np.flatnonzero(sizes == size)
-        at = [np.searchsorted(columns[fit[i]], lost[i]) for i in part.tolist()]
-        f, place = fit[part][:, None], np.array(at)
-        V = inverse[f[:, :, None], place[:, :, None], place[:, None]]
-        pull = np.linalg.solve(V, beta[f, place][:, :, None])
-        steps[part] = (inverse[f, place] * pull).sum(axis=1)
-    for number in range(len(folds)):
-        mine = slice(*np.searchsorted(fit, (number, number + 1)).tolist())
-        means = mean[number] - variance[number] * (steps[mine] @ rows[number])
-        if sets.is_gaussian:
-            own = np.broadcast_to(y, mean.shape)[number]
-            made[mine] = (own - means) ** 2 @ weights[number] / 2
-        else:
-            entropy = np.maximum(entr(means) + entr(1 - means), LOWEST)
-            made[mine] = entropy @ weights[number]
-    return np.where(wrong[fit] < ROUNDING / 4, sets.deviance(made, of), -np.inf)
+    hessian = np.matmul(rows * (weights * variance), columns)
+    pull = np.matmul(beta, hessian) + np.matmul(weights * (y - mean), columns)
+    both = inside[..., None] & inside[..., None, :]
+    inverse = np.linalg.inv(np.where(both, hessian[:, None], np.eye(rows.shape[1])))
+    inverse *= both
+    step = np.matmul(inverse, pull[..., None])[..., 0] - beta
+    along = np.matmul(step, rows)
+    if not sets.is_gaussian:
+        longest = np.abs(along).max(axis=2, keepdims=True)
+        length = LONGEST / np.maximum(longest, LONGEST)
+        along, step = along * length, step * length
+    means = eta + along if sets.is_gaussian else expit(eta + along)
+    gradient = np.matmul(weights * (y - means), columns)
+    move = np.matmul(inverse, gradient[..., None])[..., 0]
+    means += variance * np.matmul(move, rows)
+    if sets.is_gaussian:
+        losses = (y - means) ** 2 / 2
+    else:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            losses = -means * np.log(means) - (1 - means) * np.log1p(-means)
+        losses = np.fmax(losses, LOWEST)  # also where means are not probabilities
+    beta = beta + step + move
+    # what residuals gain that are orthogonal but for rounding
+    left = np.matmul(weights * (y - means), columns) * inside
+    least = np.matmul(losses, weights.swapaxes(1, 2))[..., 0]
+    least -= np.abs(left * beta).sum(axis=2)
+    return np.where(np.isfinite(least), least, -np.inf), beta
 
 
 # ---- terms dropped by Wald tests of the model of all terms, as by rms::fastbw ----
@@ -320,13 +348,16 @@ def _quadratics(sets: Sets, chosen: int, some: Numbers) -> tuple[Floats, Floats]
     near = sets.zeros()
     for part in np.split(np.arange(len(some)), [1]):  # others are near the first
         pairs = [(fold, chosen) for fold in some[part].tolist()]
-        for own, place, found, loss, problem in _solutions(sets, pairs, near):
+        for own, _, place, solved, problem in _solutions(sets, pairs, near):
+            found = solved.beta
             information = problem.hessian(problem.linear(found))
             if sets.is_gaussian:
                 folds = some[part[own]]
                 rest, y = sets.count[folds] - size, sets.outcome(folds)
                 exact = PERFECT**2 * (sets.weights[folds] * y**2).sum(axis=1)
-                information *= (rest / np.maximum(2 * loss, exact))[:, None, None]
+                information *= (rest / np.maximum(2 * solved.loss, exact))[
+                    :, None, None
+                ]
             own, last = part[own], size - found.shape[1]
             beta[own, last:], made[own, last:, last:] = found, information
             near[:, place[0]] = found[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -189,7 +189,9 @@ class Sets:
     def moderate(self, problem: Any, beta: Floats) -> Bools:
         """Return which fits are not separated for sure."""
         eta = problem.linear(beta)
-        if self.is_survival or self.is_ordered:
+        if self.is_survival:
+            return np.asarray(problem.have_events & ~problem.extreme(eta))
+        if self.is_ordered:
             return np.asarray(~problem.extreme(eta))
         family = problem.problem.family
         return np.asarray(family.spread(eta).max(axis=1) < family.moderate)
@@ -254,6 +256,10 @@ class Sets:
         if fold in self.lacking:
             rank = int(np.linalg.matrix_rank(self._rows(fold)[:, columns]))
         return self.free * rank + self.cuts - self.is_ordered
+
+    def sizes(self, pairs: Sequence[tuple[int, int]]) -> Floats:
+        """Return the number of parameters of sets by training set."""
+        return np.array([self.size(one, fold) for fold, one in pairs], dtype=float)
 
     def determined(self, chosen: int, fold: int) -> Numbers:
         """Return the columns of a set that others before them do not determine."""
