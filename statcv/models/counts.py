@@ -256,12 +256,8 @@ class Dispersed(Penalised):
         for _ in range(MAX_STEPS):
             if not len(left):
                 break
-            m, w, often, t = (
-                mean[left],
-                weights[left],
-                times[left],
-                np.exp(log)[:, None],
-            )
+            m, w, often = mean[left], weights[left], times[left]
+            t = np.exp(log)[:, None]
             over = (y - m) / (t + m)
             score = (often * (digamma(values + t) - digamma(t))).sum(axis=1)
             score -= (w * (np.log1p(m / t) + over)).sum(axis=1)

@@ -132,12 +132,9 @@ def minimise(
     eta = problem.linear(beta)
     if near is not None and (far := problem.extreme(eta)).any():
         beta[far], eta[far] = 0.0, 0.0
-    here, rest, which = (
-        _Points(beta, eta, problem.loss(eta, beta)),
-        problem,
-        np.arange(m),
-    )
-    every, before = here.part(which), eta.copy()
+    here, rest = _Points(beta, eta, problem.loss(eta, beta)), problem
+    which, before = np.arange(m), eta.copy()
+    every = here.part(which)
     converged, start = np.zeros(m, dtype=bool), here.loss.copy()
     for _ in range(MAX_ITERATIONS):
         # a gain of less is rounding of the objective
@@ -155,10 +152,8 @@ def minimise(
             ahead = ahead.part(~ended)
         here = ahead
     # under separation the last step and the next one still move the linear predictors
-    separated, maybe = (
-        np.zeros(m, dtype=bool),
-        np.flatnonzero(problem.extreme(every.eta)),
-    )
+    separated = np.zeros(m, dtype=bool)
+    maybe = np.flatnonzero(problem.extreme(every.eta))
     if len(maybe):
         moved = problem.part(maybe).furthest(every.eta[maybe] - before[maybe])
         maybe = maybe[moved > MOVING]

@@ -334,7 +334,6 @@ BOOSTED = {
     "lines": (XGBClassifier(booster="gblinear"), False),
     "own lines": (scv.models.XGBoost(booster="gblinear"), False),
     "own curves": (scv.models.XGBoost(n_estimators=5, curves=True), False),
-    "stops early": (XGBClassifier(early_stopping_rounds=3), False),
     "scaled lines": (make_pipeline(StandardScaler(), LogisticRegression()), False),
 }
 

@@ -191,8 +191,7 @@ def fit_few(
     )
     far = _are_far(every, folds)
     # long steps and large Hessians need few digits, but the first step of a quadratic
-    # function needs all; a copy that does not fit into memory that is kept costs more
-    # than it saves
+    # function needs all; a copy beyond the memory that is kept saves no time
     large = not family.quadratic and len(scale) > MIN_FACTORED
     short = far or (large and 4 * records.X.size <= LARGEST)
     X: Any = records.X.astype(np.float32) if short else records.X

@@ -160,7 +160,7 @@ def climb(
         close = size * np.maximum(rate, slower.clip(max=1.0)) <= until.enough
         close = (close | (size <= until.noise)) & (rises >= 0)
         if current is not problem:
-            # rounding errors of single precision are no small steps
+            # rounding errors of single precision look like small steps
             close &= until.enough >= least
             if number >= MAX_STEPS_ROUGH or (size < least).any():
                 current = problem

@@ -219,9 +219,8 @@ def least_criteria(
         sizes = sets.sizes([pairs[i] for i in own.tolist()])
         least = sets.deviance(losses[fit, slot], folds[own])
         bounds[own] = least + sets.price[folds[own]] * sizes
-        best = np.lexsort((bounds[own], fit))[
-            np.searchsorted(fit, np.arange(len(some)))
-        ]
+        first = np.searchsorted(fit, np.arange(len(some)))
+        best = np.lexsort((bounds[own], fit))[first]
         near[some[:, None], place] = beta[fit, slot][best]
     return bounds, near
 
@@ -353,11 +352,10 @@ def _quadratics(sets: Sets, chosen: int, some: Numbers) -> tuple[Floats, Floats]
             information = problem.hessian(problem.linear(found))
             if sets.is_gaussian:
                 folds = some[part[own]]
-                rest, y = sets.count[folds] - size, sets.outcome(folds)
-                exact = PERFECT**2 * (sets.weights[folds] * y**2).sum(axis=1)
-                information *= (rest / np.maximum(2 * solved.loss, exact))[
-                    :, None, None
-                ]
+                squares = (sets.weights[folds] * sets.outcome(folds) ** 2).sum(axis=1)
+                residual = np.maximum(2 * solved.loss, PERFECT**2 * squares)
+                rest = sets.count[folds] - size
+                information *= (rest / residual)[:, None, None]
             own, last = part[own], size - found.shape[1]
             beta[own, last:], made[own, last:, last:] = found, information
             near[:, place[0]] = found[0]
