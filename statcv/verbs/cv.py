@@ -16,6 +16,7 @@ from statcv import engine, errors, models
 from statcv import formula as formulas
 from statcv.arguments import check_types, one_of, resolve_seed
 from statcv.folds import FoldPlan
+from statcv.folds.audit import trained_on_equal
 from statcv.folds.request import FoldArguments, Holdout
 from statcv.formula import Design, Formula
 from statcv.models import tuning
@@ -458,8 +459,9 @@ class CVCall(Call):
 
 NEW_LEVELS = ("mean", "omit", "error")
 FEWEST_ROWS = 10  # number of rows below which integers may rise by 1 by chance
-MOST_COLUMNS = 100  # number of columns up to which signs of errors are looked for
-MANY_DUPLICATES = 0.5  # share of records equal to others that is named unasked
+MOST_COLUMNS = 100  # number of columns up to which mistakes in data are looked for
+MANY_DUPLICATES = 0.5  # share of records equal to others from which on it is named
+MOST_OUTCOMES = 1.1  # outcomes at most of equal predictors, on average, of duplicates
 CV_NAMES = tuple(field.name for field in fields(CVCall))
 
 
@@ -512,7 +514,7 @@ def _warn_of_row_numbers(design: Design) -> None:
 
 
 def _warn_of_duplicates(design: Design, plan: FoldPlan) -> None:
-    """Count records that equal others in all columns, two of them nearly continuous."""
+    """Warn of records that equal one on which their fit is trained, in all columns."""
     outcome = map(pd.Series, np.atleast_2d(design.y.T))
     columns = [*design.terms.columns.values(), *outcome]
     if design.n < FEWEST_ROWS or len(columns) > MOST_COLUMNS or plan.strata is not None:
@@ -521,11 +523,17 @@ def _warn_of_duplicates(design: Design, plan: FoldPlan) -> None:
     if any(one.duplicated(keep=False).mean() < MANY_DUPLICATES for one in columns):
         return
     table = pd.DataFrame({k: one.to_numpy() for k, one in enumerate(columns)})
-    equal = table.duplicated(keep=False)
-    least = max(len(table.drop_duplicates()) / 2, FEWEST_ROWS)
-    # equal values by chance are rare where distinct records seldom share a value
-    continuous = (table.nunique() >= least).sum()
-    if equal.mean() >= MANY_DUPLICATES and continuous >= 2:
+    equal, group = table.duplicated(keep=False), table.groupby([*table], dropna=False)
+    # distinct records seldom share a value of a continuous column
+    continuous = table.nunique() >= max(group.ngroups / 2, FEWEST_ROWS)
+    if equal.mean() < MANY_DUPLICATES or continuous.sum() < 2:
+        return
+    # records of a designed experiment have equal predictors, but other outcomes
+    predictors = table[table.columns[: len(design.terms.columns)]]
+    distinct = len(predictors.drop_duplicates())
+    if group.ngroups > MOST_OUTCOMES * distinct:
+        return
+    if trained_on_equal(plan, group.ngroup().to_numpy()).any():
         caution("duplicates", equal=int(equal.sum()), n=design.n)
 
 
