@@ -309,7 +309,7 @@ def check_learnt(
         if isinstance(setting, ast.Name) and setting.id in columns:
             raise FormulaError(
                 f"the term {code!r} has the column {setting.id!r} where {name}() needs "
-                "a number, such as the 4 of bs(x, df=4)."
+                "a setting; write its value out, as in bs(x, df=4)."
             )
     unknown = {*known.parameters} - {*bound.arguments}
     if name in ("cr", "cs", "cc") and {"df", "knots"} <= unknown:

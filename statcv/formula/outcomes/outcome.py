@@ -43,7 +43,6 @@ CODES = (-9, *(sign * (10**k - 1) for k in range(2, 6) for sign in (1, -1)))
 FEW = 10  # most distinct integers of an outcome that could be classes
 FEW_OTHERS = 0.05  # share of values other than 0 and 1 that may be mistakes
 MOST_CLASSES = 1000  # most classes of an outcome; more look like an identifier
-LEAST_SPREAD = 1e-4  # range of numbers, of whose squares less than 1e-11 is rounding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -268,11 +267,6 @@ def make_outcome(
     taken = f"{name} was taken as numbers; write C({name}) for {len(distinct)} classes"
     numbers = array.astype(float)
     refuse_overflow(numbers, f"the outcome {name!r}")
-    if 0 < (spread := float(np.ptp(numbers))) < LEAST_SPREAD:
-        raise DataError(
-            f"the outcome {name!r} varies by {spread:.3g} only, so that squared errors "
-            "would count as rounding; multiply it by a power of ten first."
-        )
     notes = (taken,) if whole and len(distinct) <= FEW else ()
     return Outcome(name, "continuous", numbers, notes=notes)
 

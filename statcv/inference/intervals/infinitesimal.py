@@ -182,7 +182,9 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
         return Interval.none(moved)
     found = moved.value
     tied = metric.rank and how == "per_fold" and _ties_within_splits(scores)
-    if tied or not moved.variance > LEAST * max(value**2, 1.0):
+    # errors and ratios have any unit
+    size = value**2 if scale_of(metric, value) == "log" else max(value**2, 1.0)
+    if tied or not moved.variance > LEAST * size:
         return Interval.none(f"no {moved.kind} moves the estimate, {NOTHING}")
     method, assumes = moved.words
     if fits == "correlated":
@@ -197,8 +199,8 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     spread, own = found * (1 - found), value * (1 - value)
     scale, turned, constant = scale_of(metric, value), 1.0, [0.0, 0.0, 0.0]
     if scale == "log" and metric.target is None:
-        # draws of a mean error vary more above 0 as it is larger there, which the
-        # scale counts
+        # the scale already makes the upper side wider; two variances would count the
+        # skewness of the draws twice
         variances = [moved.variance] * 3
     if metric.reads in ("order", "classes") and metric.bounds == SHARE and spread:
         # a share of 0 or 1 of few decisions varies as with those that are added

@@ -264,14 +264,15 @@ def swap(
     differ = (a != b).reshape(len(a), -1).any(axis=1)
     moving, place = np.unique(units[differ], return_inverse=True)
     # records that both models predict alike do not move
-    observed, changed, found = metric(b) - metric(a), np.zeros(len(a), dtype=bool), []
+    first, second = metric(a), metric(b)
+    changed, found = np.zeros(len(a), dtype=bool), []
     for turned in _patterns(len(moving), times, rng):
         changed[differ] = turned[0, place] == 1
         where = changed if a.ndim == 1 else changed[:, None]
         found.append(metric(np.where(where, a, b)) - metric(np.where(where, b, a)))
     known = np.array(found)[~np.isnan(found)]
     undefined = len(found) - len(known)
-    reached = abs(observed) - SLACK * max(1.0, abs(observed))
+    reached = abs(second - first) - SLACK * max(abs(first), abs(second))
     as_extreme = int((np.abs(known) >= reached).sum()) + undefined
     sd = float(np.sqrt(np.mean(known**2))) if len(known) else np.nan
     exact = len(moving) <= EXACT_UNITS
@@ -467,9 +468,9 @@ def paired_influence(
     Fits of equally good models may find different shares of the records positive, and
     differ in sensitivity, although neither is better. Of such metrics the p-value, and
     the limit on the side of 0, have the variance over such fits: that of the difference
-    itself over the draws, not of its error. Near the end of a metric it can only move
-    away, by which its mean square about the estimate is larger. Without draws the
-    correlation of folds is counted twice, since the shares of both classes vary.
+    itself over the draws, not of its error. A metric that is near its end can only move
+    away from it, so that the mean square about the estimate is taken. Without draws
+    the correlation of folds is counted twice, since the shares of both classes vary.
 
     Parameters
     ----------
@@ -484,11 +485,11 @@ def paired_influence(
     of_pairs : float
         The variance of the interaction of pairs.
     curved : float
-        By how much the variance with the fits as given is larger, if the metric is not
-        a linear function of the weights of records.
+        Factor of the variance with the fits as given, if the metric is not a linear
+        function of the weights of records.
     inflated : float
-        By how much the variance with the fits as given is larger, if folds are
-        correlated; that of the difference is at least as large.
+        Factor of the variance with the fits as given, if folds are correlated; the
+        variance of the difference is at least as large.
     below : float
         The part of the difference that lies below no skill, which is an error of that
         size; the standard error is at least as large.

@@ -101,7 +101,7 @@ def permutation_p(value: float, permuted: Floats, alternative: str) -> float:
     >>> permutation_p(0.9, np.array([0.5, 0.6, 0.9]), "greater")
     0.5
     """
-    slack = 1e-12 * max(1.0, abs(value))
+    slack = 1e-12 * float(np.abs([value, *permuted]).max())
     # the observed order is one of the permutations
     above = (1 + int((permuted >= value - slack).sum())) / (1 + len(permuted))
     below = (1 + int((permuted <= value + slack).sum())) / (1 + len(permuted))
