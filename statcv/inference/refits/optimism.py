@@ -385,8 +385,8 @@ def _moved(metric: Metric, value: float, around: Estimate | None) -> Interval:
     lower, upper = (scale.back(centre + end - middle) for end in (low, high))
     se = around.se * scale.slope(value) / scale.slope(around.value)
     method = f"half-widths of the cross-validated interval ({around.method})"
-    pooled = metric.rank and around.how == "pooled"
-    assumes = ASSUMES["cross_validated_ranks" if pooled else "cross_validated"]
+    areas = metric.rank and metric.no_skill is not None and around.how == "pooled"
+    assumes = ASSUMES["cross_validated_ranks" if areas else "cross_validated"]
     return Interval(float(lower), float(upper), float(se), method, assumes)
 
 
