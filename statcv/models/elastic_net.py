@@ -79,12 +79,8 @@ def fit_net_folds(
         scales = np.ones((len(folds), p))
         if standardize:
             scales = np.sqrt(fold_variances(records, folds))
-        # beside an intercept, columns lose no digits to their means
-        means = np.zeros(p)
-        if place is not None:
-            means = records.X.mean(axis=0)
-            means[place] = 0.0
-        columns = np.ascontiguousarray((records.X - means).T)
+        made = next(iter(paths.values()), None)
+        columns, means = (made.columns, made.means) if made else _centred(records)
         longest = (np.linalg.norm(columns, axis=1) / scales).max(axis=1, initial=0.0)
         paths[kind] = NetPath(columns, means, scales, longest)
     path, free = paths[kind], np.full(p, 1 / C)
@@ -111,6 +107,15 @@ def fit_net_folds(
     # near its optimum, a fit is that of a ridge on the columns that are kept
     ridge = np.where((beta == 0) & (l1 > 0), np.inf, l2 * path.scales**2)
     return by_linear_predictor(fits, records, folds, expit, ridge)
+
+
+def _centred(records: TrainingSet) -> tuple[Floats, Floats]:
+    """Return columns as rows, which lose no digits to their means, and these means."""
+    means = np.zeros(records.X.shape[1])
+    if records.intercept is not None:
+        means = records.X.mean(axis=0)
+        means[records.intercept] = 0.0
+    return np.ascontiguousarray((records.X - means).T), means
 
 
 @dataclass(eq=False)
@@ -291,7 +296,7 @@ def _signed_step(
     from scipy.linalg.lapack import dposv
 
     move = np.zeros(len(beta))
-    while True:
+    while free.any():
         some, step = np.flatnonzero(free), np.zeros(len(beta))
         inside = H if len(some) == len(H) else H[np.ix_(some, some)]
         _, step[some], _ = dposv(inside, rise[some])
@@ -305,3 +310,4 @@ def _signed_step(
         move = np.where(at_zero, -beta, move + first * step)
         # the derivatives of a parabola fall in proportion along the step to its top
         free, rise = free & ~at_zero, rise * (1 - first)
+    return move
