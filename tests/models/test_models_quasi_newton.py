@@ -76,9 +76,12 @@ def test_a_step_too_far_is_shortened_and_no_matrix_is_no_step():
 
 @dataclass
 class Rounded(Bowls):
-    """The same functions, whose gradients have few digits."""
+    """The same functions, whose gradients have few digits and are counted."""
+
+    asked: int = 0
 
     def gradient(self, theta):
+        self.asked += 1
         return super().gradient(theta).astype(np.float32).astype(float)
 
     def part(self, chosen):
@@ -93,6 +96,7 @@ def test_steps_of_few_digits_end_at_the_same_optima():
     start = np.zeros((2, 2))
     found, done = climb(problem, start, inverse, until, rough=rough)
     assert done.all()
+    assert rough.asked > 1
     np.testing.assert_allclose(found, problem.top, atol=1e-9, rtol=0)
 
 

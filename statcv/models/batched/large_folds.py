@@ -133,6 +133,7 @@ def _mean_inverses(problem: Problem, theta: Floats, often: Floats) -> Inverse | 
 
 # ---- the fits ----
 
+LARGEST_SINGLE = 1e18  # value whose square single precision holds
 NEAR = 0.3  # the distance from the optimum of all records, in standard errors
 MAX_FITS = 256  # fits at most whose gradients are summed at once
 MAX_CELLS = 2**26  # records times fits, at most, whose gradients are summed at once
@@ -194,6 +195,7 @@ def fit_few(
     # function needs all; a copy beyond the memory that is kept saves no time
     large = not family.quadratic and len(scale) > MIN_FACTORED
     short = far or (large and 4 * records.X.size <= LARGEST)
+    short &= float(np.abs(records.X).max(initial=0.0)) < LARGEST_SINGLE
     X: Any = records.X.astype(np.float32) if short else records.X
     rough = replace(every, X=X) if short else every
     theta = np.zeros((1, len(scale)))
