@@ -29,7 +29,7 @@ UNNAMED: Final = "Unnamed: 0"  # as pandas calls a first column without a name
 OTHERS: Final = {";", "|"}  # separators
 LOOK: Final = 50  # rows in which a decimal comma is looked for
 # what the first bytes of a file say that is not text
-KINDS: Final = {
+STARTS_OF_BINARY: Final = {
     b"PK\x03\x04": "an Excel workbook or an archive; save its table as CSV",
     b"\x1f\x8b": "compressed by gzip; let its name end in .gz",
 }
@@ -105,8 +105,9 @@ def read_table(
         raise ArgumentError(f"sep is one character, not {sep!r}.")
     if decimal not in (".", ","):
         raise ArgumentError(f"decimal is '.' or ',', not {decimal!r}.")
-    several = [missing] if isinstance(missing, (str, int, float)) else missing
-    words = {str(one) for one in several}
+    if isinstance(missing, str) or not isinstance(missing, Iterable):
+        missing = [missing]
+    words = {str(one) for one in missing}
     try:
         raw = path.read_bytes()
         if name.endswith(".parquet"):
@@ -117,8 +118,8 @@ def read_table(
                 )
             return pd.read_parquet(BytesIO(raw), engine="pyarrow")
         raw = gzip.decompress(raw) if name.endswith(".gz") else raw
-        for start in filter(raw.startswith, KINDS):
-            raise DataError(f"it is {KINDS[start]}.")
+        for start in filter(raw.startswith, STARTS_OF_BINARY):
+            raise DataError(f"it is {STARTS_OF_BINARY[start]}.")
         content = _decoded(raw, encoding)
         if named := re.match(r"sep=(.)\r?\n", content):  # for Excel, not a row
             content, sep = content[named.end() - 1 :], sep or named[1]

@@ -98,7 +98,7 @@ def test_a_status_that_is_only_written_for_events_is_asked_about(blank_is):
     data = pd.DataFrame({"time": TIMES, "status": status})
     with pytest.warns(MissingDataWarning, match="missing status") as given:
         fold_plan("Surv(time, status)", data, scheme="kfold", k=2, seed=1)
-    asked = "write 0 there" in str(given[0].message)
+    asked = "fill in the value" in str(given[0].message)
     assert asked == (blank_is == "censored")
 
 
