@@ -278,12 +278,12 @@ class Holdout:
                 "of (training, held-out) pairs."
             )
         pairs = isinstance(scheme, list) and all(isinstance(s, tuple) for s in scheme)
-        predefined = type(scheme).__name__ == "PredefinedSplit"
+        predefined = hasattr(scheme, "test_fold")  # as of a PredefinedSplit
         if (pairs or predefined) and len(kept) < len(self.table):
             raise SchemeError(
-                f"only {len(kept)} of {len(self.table)} rows are complete and have a "
-                "weight above 0, so that positions in scheme= may mean other rows; "
-                "drop the others before making the splits, or give a column of folds."
+                f"only {len(kept)} of {len(self.table)} rows are used, so that "
+                "positions in scheme= may mean other rows; drop the others before "
+                "making the splits, or give a column of folds."
             )
         known = scheme is None or pairs or isinstance(scheme, (str, type))
         if not self.fold_column and (known or hasattr(scheme, "split")):

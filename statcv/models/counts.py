@@ -28,7 +28,7 @@ from statcv.tables import Constructed
 
 MAX_STEPS = 100  # steps at most of Newton's method for theta
 ACCURACY = 1e-11  # change of the logarithm of theta in the last of these steps
-ROUNDING = 1e-6  # change of it that may be one of rounding, if it no longer falls
+STUCK = 1e-6  # change of log theta that may be rounding, once changes no longer fall
 MAX_STEP = 2.0  # largest change of the logarithm of theta in one step
 # theta beyond which the distribution is Poisson's but for rounding
 MAX_THETA = 1e8
@@ -271,7 +271,7 @@ class Dispersed(Penalised):
             ahead = np.minimum(ahead, np.log(MAX_THETA))
             theta[left], moved = np.exp(ahead), np.abs(ahead - log)
             # a theta that is hardly determined moves by rounding alone in the end
-            stuck = (moved <= ROUNDING) & (moved >= before) & (second < 0)
+            stuck = (moved <= STUCK) & (moved >= before) & (second < 0)
             going = (moved > ACCURACY) & ~stuck
             left, log, before = left[going], ahead[going], moved[going]
         return np.where(np.log(theta) >= np.log(MAX_THETA), np.inf, theta)

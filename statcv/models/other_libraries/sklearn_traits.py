@@ -118,7 +118,17 @@ def names_columns(estimator: Any) -> bool:
     inside = [estimator, *estimator.get_params(deep=True).values()]
     found = [one for one in inside if type(one).__name__ == "ColumnTransformer"]
     chosen = [columns for one in found for *_, columns in one.transformers]
-    return any(callable(own) or np.asarray(own).dtype.kind in "UT" for own in chosen)
+    return any(map(_is_of_names, chosen))
+
+
+def _is_of_names(columns: Any) -> bool:
+    """Return whether a ColumnTransformer chooses columns so by their names."""
+    if type(columns).__name__ == "make_column_selector":
+        return True
+    if isinstance(columns, slice):
+        columns = columns.start, columns.stop
+    several = [columns] if isinstance(columns, str) or callable(columns) else columns
+    return any(isinstance(one, str) for one in np.ravel(several).tolist())
 
 
 def is_same_with_any_threads(estimator: Any) -> bool:

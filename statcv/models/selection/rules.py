@@ -60,7 +60,10 @@ class Selection(Constructed):
         if not (is_number(self.dropped_above) and 0 < self.dropped_above < 1):
             raise ArgumentError(f"level must be between 0 and 1, not {self.level!r}.")
         if self.level is not None and self.by != "p":
-            raise ArgumentError(f"level= is for by='p', not for by={self.by!r}.")
+            raise ArgumentError(
+                f"level= is for by='p', not for by={self.by!r}; write "
+                "select=scv.models.Backward(by='p')."
+            )
         texts = isinstance(self.keep, str) or not isinstance(self.keep, Sequence)
         if texts or not all(isinstance(name, str) for name in self.keep):
             raise ArgumentError(

@@ -124,8 +124,8 @@ def _criteria(sets: Sets, pairs: Pairs, start: Floats) -> tuple[Floats, list[Nea
     for some, folds, place, solved, _ in _solutions(sets, pairs, start):
         sizes = sets.sizes([pairs[i] for i in some.tolist()])
         made[some] = sets.deviance(solved.loss, folds) + sets.price[folds] * sizes
-        for i, *near in zip(some.tolist(), place, solved.beta, strict=True):
-            betas[i] = near[0], near[1]
+        for i, at, beta in zip(some.tolist(), place, solved.beta, strict=True):
+            betas[i] = at, beta
     return made, betas
 
 
