@@ -35,8 +35,9 @@ def estimate(value, se=0.1, df=np.nan):
 )
 def test_p_of_a_permutation_test_counts_the_outcome_itself(value, permuted):
     values = np.array(permuted)
-    above = (1 + sum(v >= value - 1e-12 for v in permuted)) / (1 + len(permuted))
-    below = (1 + sum(v <= value + 1e-12 for v in permuted)) / (1 + len(permuted))
+    near = 1e-12 * max(value, *permuted, 0)
+    above = (1 + sum(v >= value - near for v in permuted)) / (1 + len(permuted))
+    below = (1 + sum(v <= value + near for v in permuted)) / (1 + len(permuted))
     assert permutation_p(value, values, "greater") == above
     assert permutation_p(value, values, "less") == below
     both = permutation_p(value, values, "two-sided")

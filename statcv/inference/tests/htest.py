@@ -80,9 +80,9 @@ class HTest:
             lines.append(f"  {self._numbers()}")
             lines.append(f"  alternative: {self.label} is {self._side()}")
             if not math.isnan(self.lower):
-                limits = f"{self.lower:.4f} to {self.upper:.4f}"
+                limits = f"{shown(self.lower)} to {shown(self.upper)}"
                 lines.append(f"  {percent(self.level)} interval: {limits}")
-            lines.append(f"  estimate: {self.estimate:.4f}")
+            lines.append(f"  estimate: {shown(self.estimate)}")
         texts = [self.assumes, *self.notes]
         if self.reason and not math.isnan(self.p_value):
             texts.append(self.reason)
@@ -94,9 +94,11 @@ class HTest:
 
     def _numbers(self) -> str:
         degrees = "" if math.isnan(self.df) else f", df = {self.df:g}"
-        digits = "g" if self.statistic_name.startswith("pairs") else ".4f"  # a count
-        statistic = f"{self.statistic_name} = {self.statistic:{digits}}"
-        return f"{statistic}{degrees}, {p_in_words(self.p_value)}"
+        counts = self.statistic_name.startswith("pairs")
+        statistic = f"{self.statistic:g}" if counts else shown(self.statistic)
+        return (
+            f"{self.statistic_name} = {statistic}{degrees}, {p_in_words(self.p_value)}"
+        )
 
     def _side(self) -> str:
         side = {"two-sided": "not equal to", "greater": "greater than"}
@@ -107,6 +109,16 @@ class HTest:
         said = ("method", "label", "alternative")
         numbers = ("estimate", "null", "statistic", "df", "p_value", "lower", "upper")
         return {name: getattr(self, name) for name in (*said, *numbers, "reason")}
+
+
+def shown(value: float, places: int = 4) -> str:
+    """Return a number with decimals, or significant digits if it is too small.
+
+    >>> shown(0.51234), shown(1.2712e-07)
+    ('0.5123', '1.271e-07')
+    """
+    small = 0 < abs(value) < 10.0 ** (1 - places)
+    return f"{value:.{places}{'g' if small else 'f'}}"
 
 
 def check_alternative(alternative: str) -> None:

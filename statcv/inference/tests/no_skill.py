@@ -12,7 +12,7 @@ from statcv.errors import ArgumentTypeError, FoldWarning, warn
 from statcv.inference.assumptions import ASSUMED
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.intervals.interval import SCALES
-from statcv.inference.tests.htest import HTest, check_alternative
+from statcv.inference.tests.htest import HTest, check_alternative, shown
 from statcv.metrics import Metric
 from statcv.metrics.areas.placements import p_at_end, ratio, symmetric_limits, tail
 from statcv.numeric.arrays import ArrayLike, Floats
@@ -73,8 +73,9 @@ def permutation_test(
     notes = []
     if len(known):
         sd = float(known.std(ddof=1)) if len(known) > 1 else np.nan
-        under, mean = f"under {plural(len(known), 'permuted outcome')}", f"{centre:.3f}"
-        notes.append(f"{under} the mean is {mean} and the standard deviation {sd:.3f}")
+        under = f"under {plural(len(known), 'permuted outcome')}"
+        both = f"{shown(centre, 3)} and the standard deviation {shown(sd, 3)}"
+        notes.append(f"{under} the mean is {both}")
     if len(known) < len(every):
         lost = len(every) - len(known)
         notes.append(f"{plural(lost, 'permutation')} gave no value")
