@@ -50,7 +50,8 @@ class PairedTest:
     @classmethod
     def unavailable(cls, difference: float, reason: str) -> PairedTest:
         """Return a test without a value, with the reason."""
-        return cls(difference, *[math.nan] * 5, reason)
+        nan = math.nan
+        return cls(difference, nan, nan, nan, nan, nan, reason)
 
     @classmethod
     def of(
