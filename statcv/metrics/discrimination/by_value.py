@@ -55,17 +55,23 @@ class CountsByValue:
         ones, zeros = (sums_between(side, self.bounds) for side in sides)
         return ones, zeros
 
-    def roc_areas(self) -> Floats:
-        """Return the area under the ROC curve of each group, NaN without two classes.
+    def pairs(self) -> tuple[Floats, Floats]:
+        """Return the pairs whose positive record has the larger value, and all pairs.
 
-        It is the share of pairs whose positive record has the larger value, where a tie
-        counts one half.
+        A tie counts one half.
         """
         ones, zeros = self.totals
         below = self._through(self.zeros, zeros) - self.zeros / 2
+        return sums_between(self.ones * below, self.bounds), ones * zeros
+
+    def roc_areas(self) -> Floats:
+        """Return the area under the ROC curve of each group, NaN without two classes.
+
+        It is the share of pairs whose positive record has the larger value.
+        """
+        won, pairs = self.pairs()
         with np.errstate(invalid="ignore", divide="ignore"):
-            won = sums_between(self.ones * below, self.bounds)
-            return np.asarray(won / (ones * zeros))
+            return np.asarray(won / pairs)
 
     def pr_areas(self, method: str) -> Floats:
         """Return the area under the precision-recall curve, NaN without positives."""
