@@ -88,9 +88,9 @@ class ComparedGroups:
         won, pairs : numpy.ndarray, shape (times, groups)
             The total weights.
         """
-        ranked, classes = self._ranked, (self.positive, ~self.positive)
-        each = ([ranked.sums(own * side) for side in classes] for own in weights)
-        counts = (by_value.CountsByValue(*sides, ranked.bounds) for sides in each)
+        ranked, ones = self._ranked, self.positive
+        sides = ((ranked.sums(own * ones), ranked.sums(own * ~ones)) for own in weights)
+        counts = (by_value.CountsByValue(*each, ranked.bounds) for each in sides)
         won, pairs = np.stack([one.pairs() for one in counts], axis=1)
         won[:, self.missing] = np.nan
         return won, pairs
