@@ -11,7 +11,7 @@ import numpy as np
 
 from statcv.metrics.classification.classwise import predicted_class
 from statcv.metrics.classification.confusion import tables_of
-from statcv.metrics.discrimination.by_value import RankedRecords
+from statcv.metrics.discrimination.by_value import CountsByValue, RankedRecords
 from statcv.metrics.discrimination.ranking import concordance_counts
 from statcv.metrics.influence import weighted
 from statcv.metrics.influence.weighted import Derivative, Derive, Placements
@@ -47,7 +47,7 @@ def placements(positive: Bools, x: Floats, weights: Floats | float = 1.0) -> Pla
     each = np.broadcast_to(np.asarray(weights, dtype=float), x.shape)
     ones, zeros = (ranked.sums(each * side) for side in (positive, ~positive))
     high, low = float(ones.sum()), float(zeros.sum())
-    below, above = np.cumsum(zeros) - zeros / 2, high - np.cumsum(ones) + ones / 2
+    below, above = CountsByValue(ones, zeros, ranked.bounds).beside
     won, lost = ranked.of_records(below), ranked.of_records(above)
     share = np.where(positive, won / (low or 1.0), lost / (high or 1.0))
     pairs = high * low or 1.0
