@@ -125,7 +125,7 @@ class OptimismTable(Mapping[str, OptimismCorrected]):
     @property
     def shown(self) -> pd.DataFrame:
         """The table as text, rounded for reading."""
-        return shown_frame(self.to_frame())
+        return shown_frame(_table(list(self.values())))
 
     def __repr__(self) -> str:
         return str(self.to_frame())
