@@ -500,7 +500,7 @@ PLAIN = re.compile(
 # Rooms whose objects are arrays with which fits and estimates are computed.
 WORKINGS = ("statcv.models.", "statcv.numeric.", "statcv.formula.", "statcv.engine.")
 WORKING = {
-    *("Scores", "KeptValues", "Refits", "KeptPermutations", "PlannedFits", "Ragged"),
+    *("Scores", "Refits", "KeptPermutations", "PlannedFits", "Ragged"),
     *("Cut", "ByValue", "PooledSums", "Cells"),
     *("Permuted", "Stratifier", "SiteSums", "HeldKey", "Readable", "SharedRecords"),
     *(

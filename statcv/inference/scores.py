@@ -15,6 +15,7 @@ from statcv.engine import Held, threads_after_fits
 from statcv.folds import FoldPlan
 from statcv.folds.audit import training_means
 from statcv.metrics import METRICS, Metric, ranked_higher
+from statcv.metrics.discrimination.by_value import sums_between
 from statcv.metrics.survival.horizon import compares_in_all
 from statcv.numeric.arrays import Array, Bools, Floats, Numbers
 from statcv.sensitivity import Sensitivity
@@ -167,38 +168,6 @@ class LeftOut(Printed):
         second = first + 1 + np.arange(len(first)) - begin
         differ = y[self.row[first]] != y[self.row[second]]
         return first[differ], second[differ]
-
-
-class KeptValues:
-    """Values by the name of a metric and further words; a pickle omits them.
-
-    Of different metrics with one name, such as two functions of a caller, only the last
-    is kept. The functions of a metric may not pickle.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, ...], tuple[Metric, Any]] = {}
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return KeptValues, ()
-
-    def once(self, metric: Metric, key: tuple[str, ...], make: Callable[[], T]) -> T:
-        """Return what was computed for a metric, or compute it and keep it.
-
-        Parameters
-        ----------
-        metric : Metric
-        key : tuple of str
-            What was computed of the metric, and how.
-        make : callable
-            Function without arguments that computes it.
-        """
-        key = (metric.name, *key)
-        of, found = self._known.get(key, (None, None))
-        if of is not metric and of != metric:
-            found = make()
-            self._known[key] = metric, found
-        return cast(T, found)
 
 
 T = TypeVar("T")
@@ -356,11 +325,7 @@ class Scores(Printed):
 
     def sums_by_split(self, values: Array) -> Floats:
         """Return the sum of the values of the predictions of each split."""
-        sums, filled = np.zeros(self.n_splits), self.starts[1:] > self.starts[:-1]
-        if filled.any():
-            first = self.starts[:-1][filled]
-            sums[filled] = np.add.reduceat(values, first, dtype=float)
-        return sums
+        return sums_between(values, self.starts)
 
     @cached_property
     def n_held_out(self) -> int:
@@ -384,19 +349,36 @@ class Scores(Printed):
         """The same, or those of all repeats together if each is a single split."""
         return [np.arange(len(self.row))] if self.apart else self.by_repeat
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Omit what was computed for metrics, whose functions may not pickle."""
+        return {k: value for k, value in self.__dict__.items() if k != "_known"}
+
     @cached_property
-    def known(self) -> KeptValues:
-        """What was computed from the predictions, by metric and way of stating it."""
-        return KeptValues()
+    def _known(self) -> dict[tuple[str, ...], tuple[Metric, Any]]:
+        """What was computed from the predictions, by the name of a metric and a key."""
+        return {}
 
     def once(self, metric: Metric, key: tuple[str, ...], make: Callable[[], T]) -> T:
-        """Return what was computed for a metric, or compute it and keep it."""
+        """Return what was computed for a metric, or compute it and keep it.
 
-        def made() -> T:
+        Of different metrics with one name, such as two functions of a caller, only the
+        last is kept.
+
+        Parameters
+        ----------
+        metric : Metric
+        key : tuple of str
+            What was computed of the metric, and how.
+        make : callable
+            Function without arguments that computes it.
+        """
+        key = (metric.name, *key)
+        of, found = self._known.get(key, (None, None))
+        if of is not metric and of != metric:
             with self.in_threads():
-                return make()
-
-        return self.known.once(metric, key, made)
+                found = make()
+            self._known[key] = metric, found
+        return cast(T, found)
 
     def in_threads(self) -> AbstractContextManager[None]:
         """Share among threads what takes long."""

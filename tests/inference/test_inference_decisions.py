@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import statcv as scv
-from statcv.inference.estimates.draws import ADDED, with_added
 from statcv.inference.estimates.influences import influences
 from statcv.metrics import METRICS
+from statcv.metrics.influence.table import ADDED, with_added
 
 
 def drawn(rng, n):

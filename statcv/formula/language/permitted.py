@@ -305,24 +305,18 @@ def check_learnt(
             f"cannot read the term {code!r}: {error}. It is {name}({shown}){powers}."
         ) from None
     settings = [*call.args[1:], *(k.value for k in call.keywords if k.arg != "x")]
-    for setting in settings if "x" in known.parameters else ():
-        if isinstance(setting, ast.Name) and setting.id in columns:
-            raise FormulaError(
-                f"the term {code!r} has the column {setting.id!r} where {name}() needs "
-                "a setting; write its value out, as in bs(x, df=4)."
-            )
-    unknown = {*known.parameters} - {*bound.arguments}
-    if name in ("cr", "cs", "cc") and {"df", "knots"} <= unknown:
-        raise FormulaError(
-            f"the term {code!r} needs its degrees of freedom or knots, as in "
-            f"{name}(x, df=4)."
-        )
-    if name == "te" and any(isinstance(one, ast.Name) for one in call.args):
-        raise FormulaError(
-            f"the term {code!r} multiplies splines, and their degrees of freedom are "
-            "given, as in te(cr(x, df=4), cr(z, df=4)); the product of two columns is "
-            "x:z."
-        )
+    named = [one.id for one in settings if isinstance(one, ast.Name)]
+    odd, why = [one for one in named if one in columns], ""
+    if odd and "x" in known.parameters:
+        why = f"has the column {odd[0]!r} where {name}() needs a setting; write its "
+        why += "value out, as in bs(x, df=4)"
+    elif name in ("cr", "cs", "cc") and not {"df", "knots"} & {*bound.arguments}:
+        why = f"needs its degrees of freedom or knots, as in {name}(x, df=4)"
+    elif name == "te" and any(isinstance(one, ast.Name) for one in call.args):
+        why = "multiplies splines, and their degrees of freedom are given, as in "
+        why += "te(cr(x, df=4), cr(z, df=4)); the product of two columns is x:z"
+    if why:
+        raise FormulaError(f"the term {code!r} {why}.")
 
 
 def _most_positional(function: object) -> int | None:

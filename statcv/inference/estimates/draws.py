@@ -22,8 +22,8 @@ from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
 from statcv.inference.estimates.values import values_by_split
 from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
-from statcv.metrics.influence.table import DerivativeOfTable
-from statcv.metrics.influence.weighted import WeightedTable, won
+from statcv.metrics.influence.table import with_added
+from statcv.metrics.influence.weighted import won
 from statcv.models.selection import chooses_terms
 from statcv.numeric.arrays import Floats, Numbers
 from statcv.sensitivity import Reference
@@ -370,20 +370,6 @@ def variance_at_equality(
 
 
 # ---- the forms of an estimate ----
-
-# metrics whose denominators depend on the predicted classes, so that they may count few
-OF_FEW = ("precision", "npv", "f1", "f1_macro", "matthews")
-ADDED = 2.0  # records added to a table, ½ per cell of two classes (Agresti & Min 2005)
-
-
-def with_added(metric: Metric) -> Metric:
-    """Return a metric with records added to the table, if it may count few."""
-    derive, form = metric.derive, metric.weighted
-    if metric.name not in OF_FEW or not isinstance(derive, DerivativeOfTable):
-        return metric
-    assert isinstance(form, WeightedTable)
-    derive, form = replace(derive, added=ADDED), replace(form, added=ADDED)
-    return replace(metric, derive=derive, weighted=form)
 
 
 def _form(scores: Scores, metric: Metric, how: str) -> _Form:

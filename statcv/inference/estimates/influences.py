@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from statcv.inference.estimates.draws import Draws, draw, with_added
+from statcv.inference.estimates.draws import Draws, draw
 from statcv.inference.estimates.values import (
     ReadPart,
     lacks_a_class,
@@ -22,6 +22,7 @@ from statcv.inference.estimates.values import (
 )
 from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
+from statcv.metrics.influence.table import with_added
 from statcv.metrics.influence.weighted import Placements
 from statcv.numeric.arrays import Array, Bools, Floats, Numbers
 from statcv.sensitivity import Sensitivity

@@ -26,16 +26,9 @@ from statcv.inference.estimates.influences import (
 from statcv.inference.estimates.pair_variation import pair_variation
 from statcv.inference.estimates.pairs import NO_PAIRS, is_mirrored
 from statcv.inference.estimates.values import casewise
+from statcv.inference.intervals import interval
 from statcv.inference.intervals.at_boundary import at_end, units_of_share
-from statcv.inference.intervals.interval import (
-    CLUSTERS_ONLY,
-    NOTHING,
-    RECORDS_ONLY,
-    Interval,
-    is_slope,
-    scale_of,
-    wilson_limits,
-)
+from statcv.inference.intervals.interval import Interval
 from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
 from statcv.metrics.areas.placements import symmetric_limits
@@ -183,9 +176,10 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     found = moved.value
     tied = metric.rank and how == "per_fold" and _ties_within_splits(scores)
     # errors and ratios have any unit
-    size = value**2 if scale_of(metric, value) == "log" else max(value**2, 1.0)
+    scale = interval.scale_of(metric, value)
+    size = value**2 if scale == "log" else max(value**2, 1.0)
     if tied or not moved.variance > LEAST * size:
-        return Interval.none(f"no {moved.kind} moves the estimate, {NOTHING}")
+        return Interval.none(f"no {moved.kind} moves the estimate, {interval.NOTHING}")
     method, assumes = moved.words
     if fits == "correlated":
         method, assumes = f"corrected {method}", CORRECTED
@@ -193,11 +187,11 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
     variances = [moved.variance, *moved.sides]
     # no fit is expected to have the reverse of skill, so that a slope errs by its part
     # below 0
-    if fits != "given" and is_slope(metric):
+    if fits != "given" and interval.is_slope(metric):
         variances[2] = max(variances[2], min(value, 0.0) ** 2)
     # the variance found at one share is carried to another by p (1 - p)
     spread, own = found * (1 - found), value * (1 - value)
-    scale, turned, constant = scale_of(metric, value), 1.0, [0.0, 0.0, 0.0]
+    turned, constant = 1.0, [0.0, 0.0, 0.0]
     if scale == "log" and metric.target is None:
         # the scale already makes the upper side wider; two variances would count the
         # skewness of the draws twice
@@ -219,7 +213,7 @@ def infinitesimal_interval(asked: IntervalRequest, fits: str = "varied") -> Inte
         # the variance of a share depends on it, so that Wilson's limits are not even
         if scale == "wilson":
             rate = (one - fixed) / spread
-            return wilson_limits(value, rate, asked.level, moved.df, fixed)
+            return interval.wilson_limits(value, rate, asked.level, moved.df, fixed)
         se = math.sqrt(one)
         return symmetric_limits(value, se, asked.level, df=moved.df, scale=scale)
 
@@ -443,7 +437,7 @@ def _in_words(scores: Scores, metric: Metric, found: Influences) -> tuple[str, s
         method = f"influence of records{summed}"
         if metric.is_auroc and scores.external:
             method = f"DeLong's variance{summed} and Wilson's limits"
-        return method, CLUSTERS_ONLY if by_cluster else RECORDS_ONLY
+        return method, interval.CLUSTERS_ONLY if by_cluster else interval.RECORDS_ONLY
     assert scores.sensitivity is not None
     model, as_given = scores.sensitivity.setup.model, []
     chosen, unit = selection_in(model), "clusters" if by_cluster else "records"

@@ -22,9 +22,9 @@ from statcv.inference.intervals.interval import (
     symmetric,
 )
 from statcv.inference.scores import Scores, sums_by_cluster
-from statcv.metrics.discrimination.by_value import RankedRecords, placement_counts
+from statcv.metrics.discrimination import by_value
 from statcv.metrics.discrimination.rounding import TIE_TOL
-from statcv.numeric.arrays import Array, Bools, Floats, Numbers
+from statcv.numeric.arrays import Bools, Floats, Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +59,8 @@ class ComparedGroups:
         return ones, np.bincount(self.group, ~self.positive, self.groups)
 
     @cached_property
-    def _ranked(self) -> RankedRecords:
-        return RankedRecords.of(self.predicted, self.group, self.groups)
+    def _ranked(self) -> by_value.RankedRecords:
+        return by_value.RankedRecords.of(self.predicted, self.group, self.groups)
 
     def wins(self) -> tuple[Floats, Floats]:
         """Return the correctly ranked pairs, and all pairs, of each prediction.
@@ -70,7 +70,7 @@ class ComparedGroups:
         prediction of the group is missing.
         """
         of, (ones, zeros) = (self.group, self.groups), self.sizes
-        won, _ = placement_counts(self.positive, self.predicted, TIE_TOL, *of)
+        won, _ = by_value.placement_counts(self.positive, self.predicted, TIE_TOL, *of)
         won[self.missing[self.group]] = np.nan
         return won, np.where(self.positive, zeros[self.group], ones[self.group])
 
@@ -88,28 +88,12 @@ class ComparedGroups:
         won, pairs : numpy.ndarray, shape (times, groups)
             The total weights.
         """
-        ranked = self._ranked
-        rising, hits = weights[:, ranked.order], self.positive[ranked.order]
-        sides = (np.where(own, rising, 0.0) for own in (hits, ~hits))
-        ones, zeros = (np.add.reduceat(one, ranked.begins, axis=1) for one in sides)
-        # weight of the negative records of the group below each value, half of a tie
-        running, bounds = _running(zeros), ranked.bounds
-        start = np.repeat(bounds[:-1], np.diff(bounds))
-        below = running[:, :-1] - running[:, start] + zeros / 2
-        won = _within(_running(ones * below), bounds)
+        ranked, ones = self._ranked, self.positive
+        sides = ((ranked.sums(own * ones), ranked.sums(own * ~ones)) for own in weights)
+        counts = (by_value.CountsByValue(*each, ranked.bounds) for each in sides)
+        won, pairs = np.stack([one.pairs() for one in counts], axis=1)
         won[:, self.missing] = np.nan
-        return won, _within(_running(ones), bounds) * _within(running, bounds)
-
-
-def _running(values: Array) -> Floats:
-    """Return cumulative sums along the last axis, starting with 0."""
-    sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
-    np.cumsum(values, axis=-1, out=sums[..., 1:])
-    return sums
-
-
-def _within(running: Floats, bounds: Numbers) -> Floats:
-    return running[..., bounds[1:]] - running[..., bounds[:-1]]
+        return won, pairs
 
 
 METHOD = "influence curve"

@@ -74,14 +74,6 @@ def _pooled_auroc(scores: Scores, metric: Metric, how: str) -> bool:
     return metric.is_auroc and how == "pooled" and not scores.apart
 
 
-def _auroc(scores: Scores, metric: Metric, how: str) -> bool:
-    return metric.is_auroc
-
-
-def _per_fold(scores: Scores, metric: Metric, how: str) -> bool:
-    return how == "per_fold"
-
-
 def _paired(scores: Scores, metric: Metric, how: str) -> bool:
     return how == "paired" and given_fits.has_pairs(scores, metric)
 
@@ -93,14 +85,6 @@ def _mean_over_records(scores: Scores, metric: Metric, how: str) -> bool:
 
 def _resampled(scores: Scores, metric: Metric, how: str) -> bool:
     return not why_not_resampled(scores, metric, how)
-
-
-def _share(scores: Scores, metric: Metric, how: str) -> bool:
-    return metric.bounds == (0.0, 1.0)
-
-
-def _every(scores: Scores, metric: Metric, how: str) -> bool:
-    return True
 
 
 # ---- the functions that compute them ----
@@ -141,15 +125,21 @@ WAYS: dict[str, tuple[Serves, Make]] = {
     ),
     "delong": (_pooled_auroc, given_fits.delong_of),
     "logit": (_pooled_auroc, partial(given_fits.delong_of, scale="logit")),
-    "corrected_t": (_per_fold, given_fits.folds_of),
+    "corrected_t": (lambda _, __, how: how == "per_fold", given_fits.folds_of),
     "pairs": (_paired, given_fits.pairs_of),
     "influence": (infinitesimal.influence_serves, _influence),
     "records": (_mean_over_records, given_fits.records_of),
     "bootstrap": (_resampled, bootstrap_interval),
     "bca": (_resampled, partial(bootstrap_interval, bca=True)),
-    "jackknife": (_every, _jackknife),
-    "jackknife_logit": (_share, partial(_jackknife, scale="logit")),
-    "corrected_jackknife": (_auroc, jackknife.corrected_jackknife_interval),
+    "jackknife": (lambda *_: True, _jackknife),
+    "jackknife_logit": (
+        lambda _, metric, how: metric.bounds == (0.0, 1.0),
+        partial(_jackknife, scale="logit"),
+    ),
+    "corrected_jackknife": (
+        lambda _, metric, how: metric.is_auroc,
+        jackknife.corrected_jackknife_interval,
+    ),
     "nested_cv": (_mean_over_records, _nested_cv),
 }
 

@@ -31,6 +31,7 @@ from statcv.inference.intervals.infinitesimal import (
     shared_training,
 )
 from statcv.inference.intervals.interval import is_slope
+from statcv.inference.paired import records, tests
 from statcv.inference.paired.delong import paired_delong
 from statcv.inference.paired.methods import (
     BY_INFLUENCE,
@@ -39,25 +40,8 @@ from statcv.inference.paired.methods import (
     PairedMethod,
 )
 from statcv.inference.paired.nested import at_equality
-from statcv.inference.paired.records import (
-    NULL,
-    SharedRecords,
-    against_null,
-    caveat,
-    headline_caveat,
-    pooling_caveat,
-    same_folds,
-    undefined_caveats,
-)
-from statcv.inference.paired.tests import (
-    ALIKE,
-    PairedTest,
-    paired_corrected_t,
-    paired_influence,
-    paired_jackknife,
-    paired_permutation,
-    paired_t,
-)
+from statcv.inference.paired.records import SharedRecords
+from statcv.inference.paired.tests import PairedTest
 from statcv.inference.readable import Readable
 from statcv.metrics import Metric
 from statcv.models.selection import chooses_terms
@@ -160,7 +144,7 @@ class Contrasts(Printed):
             scores = self.records.averaged[name]
             found = make_estimate(scores, self.metric, "pooled", self.level)
             return replace(found, how=AVERAGED)
-        if name == NULL and self.records.null_ranks_equally:
+        if name == records.NULL and self.records.null_ranks_equally:
             scores = self.records.scores[name]
             return make_estimate(scores, self.metric, self.how, self.level)
         return self.results[name].estimate(self.metric, self.how, self.level)
@@ -224,17 +208,18 @@ class Contrasts(Printed):
         a, b = self.results[first], self.results[second]
         both = {name: self.estimates[name] for name in (first, second)}
         headlines = {n: self.results[n].scores.headline(self.metric) for n in both}
-        caveats = [test.reason, caveat(a, b), headline_caveat(headlines, self.how)]
-        caveats += undefined_caveats(both)
+        caveats = [test.reason, records.caveat(a, b)]
+        caveats.append(records.headline_caveat(headlines, self.how))
+        caveats += records.undefined_caveats(both)
         if self.metric.rank and self.how in ("pooled", AVERAGED):
-            caveats.append(pooling_caveat(a, b))
+            caveats.append(records.pooling_caveat(a, b))
         given = self.method.name in BY_INFLUENCE and self.method.name != VARIED
         if given and self._choice(first, second) > NEARLY_TWICE:
             caveats.append(CHOSEN_ALIKE)
         refits = [r.learner.capabilities.refits for r in self.results.values()]
         if self._traded:
             caveats.append(OF_DECISIONS)
-        if against_null(self.results, self.reference) and all(refits):
+        if records.against_null(self.results, self.reference) and all(refits):
             caveats.append(AGAINST_NULL)
         return list(dict.fromkeys(caveats))
 
@@ -259,7 +244,7 @@ class Contrasts(Printed):
         if self.method.name == "t":
             change = self.changes(first, second)
             clusters = self.clusters(first, second)
-            return paired_t(change, clusters, self.level)
+            return tests.paired_t(change, clusters, self.level)
         if self.method.name in BY_INFLUENCE:
             return self._by_influence(first, second, difference)
         if self.method.name == "corrected_jackknife":
@@ -285,7 +270,7 @@ class Contrasts(Printed):
         where = [own.get_indexer(records) for own in labels]
         change: Any = shares[1][where[1]] - shares[0][where[0]]
         # equal predictions that were computed in two ways differ by rounding
-        change[np.abs(change) <= ALIKE * np.median(np.abs(shares[0]))] = 0.0
+        change[np.abs(change) <= tests.ALIKE * np.median(np.abs(shares[0]))] = 0.0
         return np.asarray(change)
 
     def _by_influence(self, first: str, second: str, difference: float) -> PairedTest:
@@ -322,9 +307,9 @@ class Contrasts(Printed):
             self.metric,
             self.how,
             both,
-            alike if same_folds(a, b) else None,
+            alike if records.same_folds(a, b) else None,
         )
-        return paired_influence(
+        return tests.paired_influence(
             alike,
             difference,
             self.level,
@@ -409,13 +394,13 @@ class Contrasts(Printed):
         return paired_delong(*sides, how, difference, clusters, self.level)
 
     def _permuted(self, number: int, first: str, second: str) -> PairedTest:
-        records = self.records
-        a, b = (records.predictions[name] for name in (first, second))
+        shared = self.records
+        a, b = (shared.predictions[name] for name in (first, second))
         stream = np.random.SeedSequence(self.seed, spawn_key=(PERMUTATION, number, 0))
-        clusters, losses = self.clusters(first, second), records.losses(first, second)
-        given = self.metric, records.value, records.y, a, b, clusters
+        clusters, losses = self.clusters(first, second), shared.losses(first, second)
+        given = self.metric, shared.value, shared.y, a, b, clusters
         rng = np.random.default_rng(stream)
-        return paired_permutation(*given, self.n_permutations, rng, losses)
+        return tests.paired_permutation(*given, self.n_permutations, rng, losses)
 
     def _refitted(self, first: str, second: str, difference: float) -> PairedTest:
         a, b = self.results[first], self.results[second]
@@ -430,14 +415,16 @@ class Contrasts(Printed):
         pooled = [make_estimate(r.scores, self.metric, "pooled").value for r in (a, b)]
         # DeLong's variance is that given the fits
         given = self._delong(first, second, "pooled", pooled[1] - pooled[0])
-        return paired_jackknife(before_each, after_each, difference, given, self.level)
+        return tests.paired_jackknife(
+            before_each, after_each, difference, given, self.level
+        )
 
     def _by_fold(self, first: str, second: str) -> PairedTest:
         a, b = self.records.scores[first], self.records.scores[second]
         # the same fold holds out the same records for both
         change = values_by_split(b, self.metric) - values_by_split(a, self.metric)
         held = np.diff(a.starts).astype(float)
-        return paired_corrected_t(change, a.n_train, held, self.level)
+        return tests.paired_corrected_t(change, a.n_train, held, self.level)
 
     @property
     def clustered(self) -> bool:

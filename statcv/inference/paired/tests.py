@@ -50,7 +50,7 @@ class PairedTest:
     @classmethod
     def unavailable(cls, difference: float, reason: str) -> PairedTest:
         """Return a test without a value, with the reason."""
-        nan = float("nan")
+        nan = math.nan
         return cls(difference, nan, nan, nan, nan, nan, reason)
 
     @classmethod
@@ -112,31 +112,28 @@ class Swaps:
 
     Attributes
     ----------
-    p_value : float
-        Two-sided p-value.
+    as_extreme, times : int
+        Number of patterns at least as extreme as the observed one, and of all that were
+        evaluated.
     sd : float
         Standard deviation of the difference under swaps.
-    times : int
-        Number of patterns evaluated.
     exact : bool
         Whether these are all possible patterns.
     undefined : int
         Number of patterns without a value, which count as extreme.
     """
 
-    p_value: float
-    sd: float
+    as_extreme: int
     times: int
+    sd: float
     exact: bool
     undefined: int = 0
 
-    @classmethod
-    def of(
-        cls, as_extreme: int, times: int, sd: float, exact: bool, undefined: int = 0
-    ) -> Swaps:
-        """Return the test; random swaps include the observed one."""
-        p = as_extreme / times if exact else (1 + as_extreme) / (1 + times)
-        return cls(p, sd, times, exact, undefined)
+    @property
+    def p_value(self) -> float:
+        """The two-sided p-value; random swaps include the observed one."""
+        observed = int(not self.exact)
+        return (observed + self.as_extreme) / (observed + self.times)
 
 
 def flip_signs(
@@ -175,7 +172,7 @@ def flip_signs(
     patterns = _patterns(len(moving), times, rng, at_a_time)
     sums = np.concatenate([2 * (kept @ moving) - moving.sum() for kept in patterns])
     as_extreme = int((np.abs(sums) >= reached).sum())
-    return Swaps.of(as_extreme, len(sums), sd, len(moving) <= EXACT_UNITS)
+    return Swaps(as_extreme, len(sums), sd, len(moving) <= EXACT_UNITS)
 
 
 def _patterns(
@@ -276,7 +273,7 @@ def swap(
     as_extreme = int((np.abs(known) >= reached).sum()) + undefined
     sd = float(np.sqrt(np.mean(known**2))) if len(known) else np.nan
     exact = len(moving) <= EXACT_UNITS
-    return Swaps.of(as_extreme, len(found), sd, exact, undefined)
+    return Swaps(as_extreme, len(found), sd, exact, undefined)
 
 
 Clusters = Numbers | None
@@ -517,8 +514,8 @@ def paired_influence(
         # the fits move the estimate itself more than its distance from the truth
         moved = given * (2 * inflated - 1)
         if draws is not None:
-            middle = difference if ending else draws.moved.mean()
-            moved = float(np.mean((draws.moved - middle) ** 2))
+            shift = float(draws.moved.mean()) - difference
+            moved = float(draws.moved.var()) + ending * shift**2
         equal = max(se, math.sqrt(moved))
     elif se and draws is not None and difference and at_equality < 1:
         smooth = given + excess * min(SMOOTH / draws.share, 1)

@@ -83,11 +83,8 @@ class OptimismCorrected:
     def __float__(self) -> float:
         return self.value
 
-    def __str__(self) -> str:
-        return str(_table([self]))
-
     def __repr__(self) -> str:
-        return str(self)
+        return str(_table([self]))
 
     def _repr_html_(self) -> str:
         return _table([self])._repr_html_()
@@ -130,11 +127,8 @@ class OptimismTable(Mapping[str, OptimismCorrected]):
         """The table as text, rounded for reading."""
         return shown_frame(_table(list(self.values())))
 
-    def __str__(self) -> str:
-        return str(_table(list(self.values())))
-
     def __repr__(self) -> str:
-        return str(self)
+        return str(self.to_frame())
 
     def _repr_html_(self) -> str:
         return _table(list(self.values()))._repr_html_()

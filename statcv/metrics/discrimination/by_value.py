@@ -55,17 +55,33 @@ class CountsByValue:
         ones, zeros = (sums_between(side, self.bounds) for side in sides)
         return ones, zeros
 
+    @property
+    def beside(self) -> tuple[Floats, Floats]:
+        """The other records below each value, and the positive ones above it.
+
+        A tie counts one half.
+        """
+        ones, zeros = self.totals
+        above = np.repeat(ones, np.diff(self.bounds)) - self._through(self.ones, ones)
+        below = self._through(self.zeros, zeros) - self.zeros / 2
+        return below, above + self.ones / 2
+
+    def pairs(self) -> tuple[Floats, Floats]:
+        """Return the pairs whose positive record has the larger value, and all pairs.
+
+        A tie counts one half.
+        """
+        ones, zeros = self.totals
+        return sums_between(self.ones * self.beside[0], self.bounds), ones * zeros
+
     def roc_areas(self) -> Floats:
         """Return the area under the ROC curve of each group, NaN without two classes.
 
-        It is the share of pairs whose positive record has the larger value, where a tie
-        counts one half.
+        It is the share of pairs whose positive record has the larger value.
         """
-        ones, zeros = self.totals
-        below = self._through(self.zeros, zeros) - self.zeros / 2
+        won, pairs = self.pairs()
         with np.errstate(invalid="ignore", divide="ignore"):
-            won = sums_between(self.ones * below, self.bounds)
-            return np.asarray(won / (ones * zeros))
+            return np.asarray(won / pairs)
 
     def pr_areas(self, method: str) -> Floats:
         """Return the area under the precision-recall curve, NaN without positives."""
@@ -270,15 +286,9 @@ def placement_counts(
         The number of pairs of two classes that tie.
     """
     ranked = RankedRecords.of(score, group, groups, tie_tol)
-    by, hits = ranked.classes(positive), positive[ranked.order]
-    ones, zeros = by.totals
-    below = by._through(by.zeros, zeros) - by.zeros / 2
-    above = np.repeat(ones, np.diff(by.bounds)) - by._through(by.ones, ones)
-    above += by.ones / 2
-    counts = np.empty(len(score))
-    below, above = ranked.repeated(below), ranked.repeated(above)
-    counts[ranked.order] = np.where(hits, below, above)
-    return counts, float(by.ones @ by.zeros)
+    by = ranked.classes(positive)
+    below, above = map(ranked.of_records, by.beside)
+    return np.where(positive, below, above), float(by.ones @ by.zeros)
 
 
 def precision_on_the_way(

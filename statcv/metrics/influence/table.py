@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from statcv.metrics.classification.classwise import predicted_class
 from statcv.metrics.classification.confusion import tables_of
-from statcv.metrics.discrimination.by_value import RankedRecords
+from statcv.metrics.discrimination.by_value import CountsByValue, RankedRecords
 from statcv.metrics.discrimination.ranking import concordance_counts
 from statcv.metrics.influence import weighted
 from statcv.metrics.influence.weighted import Derivative, Derive, Placements
@@ -19,6 +19,9 @@ from statcv.metrics.probabilities.distances import DISTANCES
 from statcv.metrics.probabilities.recalibration import recalibration
 from statcv.numeric.arrays import Array, Bools, Floats
 from statcv.numeric.logistic import expit
+
+if TYPE_CHECKING:
+    from statcv.metrics.metric import Metric
 
 # ---- areas under ROC curves ----
 
@@ -44,7 +47,7 @@ def placements(positive: Bools, x: Floats, weights: Floats | float = 1.0) -> Pla
     each = np.broadcast_to(np.asarray(weights, dtype=float), x.shape)
     ones, zeros = (ranked.sums(each * side) for side in (positive, ~positive))
     high, low = float(ones.sum()), float(zeros.sum())
-    below, above = np.cumsum(zeros) - zeros / 2, high - np.cumsum(ones) + ones / 2
+    below, above = CountsByValue(ones, zeros, ranked.bounds).beside
     won, lost = ranked.of_records(below), ranked.of_records(above)
     share = np.where(positive, won / (low or 1.0), lost / (high or 1.0))
     pairs = high * low or 1.0
@@ -291,6 +294,20 @@ class DerivativeOfTable:
             return Derivative(own - own.mean())
         unseen = self.added * float(np.mean(rates**2))
         return Derivative(own - own.mean(), None, self.of_table(table), unseen)
+
+
+# metrics whose denominators depend on the predicted classes, so that they may count few
+OF_FEW = ("precision", "npv", "f1", "f1_macro", "matthews")
+ADDED = 2.0  # records added to a table, ½ per cell of two classes (Agresti & Min 2005)
+
+
+def with_added(metric: Metric) -> Metric:
+    """Return a metric with records added to the table, if it may count few."""
+    derive = metric.derive
+    if metric.name not in OF_FEW or not isinstance(derive, DerivativeOfTable):
+        return metric
+    form = weighted.WeightedTable(derive.of_table, ADDED)
+    return replace(metric, derive=replace(derive, added=ADDED), weighted=form)
 
 
 # ---- the table ----

@@ -18,11 +18,8 @@ from statcv.metrics.probabilities.recalibration import logit_of
 from statcv.numeric.arrays import ArrayLike, Bools, Floats, Ints, Numbers
 from statcv.numeric.logistic import expit
 
-_LEAST = 10  # records; a loess of fewer interpolates the outcomes
-_POINTS = 51  # points at which errors of the curve are computed
 _MANY = 2**14  # independent records; more are averaged with their neighbours
 _NEAR = 0.05  # share of the records on either side that have the distance of a quantile
-_QUANTILES = {"e50": 0.5, "e90": 0.9}
 
 
 def ici(y: ArrayLike, p: ArrayLike, *, smooth: smoothing.Smooth = "loess") -> float:
@@ -94,7 +91,7 @@ def _distances(
     if smooth != "spline" and len(values) < 3 and both and not inputs.improper(read):
         shares = np.bincount(own, positive) / np.bincount(own)
         return smoothing.distances(shares[own], read)
-    if len(read) < _LEAST:
+    if len(read) < smoothing.LEAST:
         return np.nan, np.nan, np.nan, np.nan
     curve = smoothing.calibration_curve(positive, read, at=(), smooth=smooth)
     return curve.ici, curve.e50, curve.e90, curve.emax
@@ -190,10 +187,7 @@ def curve_parts(
     if size > 1:
         whole_groups = slice(len(p) // size * size)
         p, y = (one[whole_groups].reshape(-1, size).mean(1) for one in (p, y))
-    at = np.unique(p)
-    if len(at) > _POINTS:
-        at = np.unique(np.quantile(p, np.linspace(0, 1, _POINTS)))
-    averaged = None
+    at, averaged = smoothing.some_points(p), None
     if spline is None:
         weights = np.zeros((len(at), len(p)))
         for row, point in zip(weights, at, strict=True):
@@ -214,10 +208,7 @@ def curve_parts(
         weights = size * slopes[:, None] * (drawn @ spline.covariance @ known.T)
         averaged = _binomial(curve, at) / slopes
     # a record counts for the two points that it lies between, by nearness
-    below = np.clip(np.searchsorted(at, p, "right") - 1, 0, max(len(at) - 2, 0))
-    above = np.minimum(below + 1, len(at) - 1)
-    gap = at[above] - at[below]
-    share = np.divide(p - at[below], gap, out=np.zeros_like(p), where=gap > 0)
+    below, above, share = smoothing.between(at, p)
     mass = np.bincount(below, 1 - share, len(at)) + np.bincount(above, share, len(at))
     fitted = np.interp(p, at, curve)
     rest = weights, fitted, p, y, size, order, averaged
@@ -237,7 +228,8 @@ def _share_of_each(name: str, distance: Floats, mass: Floats) -> Floats:
         return np.asarray(np.arange(distance.shape[1]) == farthest, dtype=float)
     order = np.argsort(distance, axis=1)
     sorted_mass = mass[order]
-    off = np.abs(sorted_mass.cumsum(axis=1) - sorted_mass / 2 - _QUANTILES[name])
+    below = sorted_mass.cumsum(axis=1) - sorted_mass / 2
+    off = np.abs(below - smoothing.QUANTILES[name])
     off[sorted_mass == 0] = np.inf  # no record is nearest to that point
     reach = _NEAR + off.min(axis=1, keepdims=True)
     share = np.empty_like(distance)
@@ -281,5 +273,5 @@ class DerivativeOfDistance:
 DISTANCES = {
     name + end: DerivativeOfDistance(name, smooth)
     for smooth, end in (("loess", ""), ("spline", "_spline"))
-    for name in ("ici", *_QUANTILES, "emax")
+    for name in ("ici", *smoothing.QUANTILES, "emax")
 }

@@ -22,6 +22,9 @@ _POINTS = 101  # points at which a curve is drawn
 _EXACT = 201  # with more distinct values a loess is interpolated between this many
 _NOTHING = 1e-6  # a standard error of a share below this is rounding
 SPANS = {"loess": 0.75, "lowess": 2 / 3}  # the defaults of R
+LEAST = 10  # records; a loess of fewer interpolates the outcomes
+PARTS = 51  # points between which a curve and its errors are interpolated
+QUANTILES = {"e50": 0.5, "e90": 0.9}
 Smooth = Literal["spline", "loess", "lowess"]
 
 
@@ -185,7 +188,7 @@ def distances(curve: Floats, p: Floats) -> tuple[float, float, float, float]:
     distance = np.abs(curve - p)
     if np.isnan(distance).any():
         return np.nan, np.nan, np.nan, np.nan
-    e50, e90 = np.quantile(distance, [0.5, 0.9])
+    e50, e90 = np.quantile(distance, [*QUANTILES.values()])
     return float(distance.mean()), float(e50), float(e90), float(distance.max())
 
 
@@ -262,15 +265,27 @@ def local_fit(
     fit = LocalFit(p[order], y, own, smooth, method, reason)
     if reason:
         return fit
-    values = np.unique(p)
-    if smooth == "lowess":
-        values = lowess_points(values)
-    elif values.size > _EXACT:
-        values = np.unique(np.quantile(p, np.linspace(0, 1, _EXACT)))
+    loess = smooth == "loess"
+    values = some_points(p, _EXACT) if loess else lowess_points(np.unique(p))
     curve = [weights @ y[near] for near, weights in map(fit.weights, values)]
     if np.isnan(curve).any():
         reason = "in some places the loess covers fewer than three distinct values of p"
     return replace(fit, linear=np.interp(fit.p, values, curve), reason=reason)
+
+
+def some_points(x: Floats, most: int = PARTS) -> Floats:
+    """Return the distinct values, or of more than that many the values at quantiles."""
+    at = np.unique(x)
+    return np.unique(np.quantile(x, np.linspace(0, 1, most))) if len(at) > most else at
+
+
+def between(at: Floats, x: Floats) -> tuple[Numbers, Numbers, Floats]:
+    """Return the points around each value, and its nearness to the upper one."""
+    below = np.clip(np.searchsorted(at, x, "right") - 1, 0, max(len(at) - 2, 0))
+    above = np.minimum(below + 1, len(at) - 1)
+    gap = at[above] - at[below]
+    share = np.divide(x - at[below], gap, out=np.zeros_like(x), where=gap > 0)
+    return below, above, np.clip(share, 0, 1)
 
 
 def loess_weights(x: Floats, at: float, span: float) -> tuple[slice, Floats]:
@@ -280,9 +295,9 @@ def loess_weights(x: Floats, at: float, span: float) -> tuple[slice, Floats]:
     1979). `x` is sorted, and the slice selects the records with positive weight. The
     weights are NaN if fewer than three distinct values are that near.
     """
-    near, width = _nearest(x, at, span)
+    width = _reach(x, at, span)
     if width == 0:
-        return near, np.full(near.stop - near.start, np.nan)
+        return slice(0, 1), np.array([np.nan])
     within, offset, weight = _tricube(x, at, width)
     moments = [weight.sum()]
     power = weight
@@ -304,7 +319,7 @@ def lowess_weights(x: Floats, at: float, span: float) -> tuple[slice, Floats]:
     Where the records nearby are almost equal, the fit is their mean, as in R's
     ``lowess``.
     """
-    _, width = _nearest(x, at, span)
+    width = _reach(x, at, span)
     if width == 0:
         begin, end = (int(np.searchsorted(x, at, side)) for side in ("left", "right"))
         return slice(begin, end), np.full(end - begin, 1 / (end - begin))
@@ -333,19 +348,12 @@ def lowess_points(values: Floats) -> Floats:
     return values[chosen]
 
 
-def _nearest(x: Floats, at: float, span: float) -> tuple[slice, float]:
-    """Return the nearest share of the sorted records, and their largest distance."""
-    n, begin = x.size, 0
-    near = max(1, int(np.floor(span * n + 1e-5)))
-    end = n - near
-    while begin < end:  # the window whose farther end is nearest
-        middle = (begin + end) // 2
-        if at - x[middle] > x[middle + near] - at:
-            begin = middle + 1
-        else:
-            end = middle
-    width = max(at - x[begin], x[begin + near - 1] - at)
-    return slice(begin, begin + near), float(width)
+def _reach(x: Floats, at: float, span: float) -> float:
+    """Return the largest distance of the nearest share of the sorted records."""
+    near = max(1, int(np.floor(span * x.size + 1e-5)))
+    # the window of as many records whose farther end is nearest
+    ends = at - x[: x.size - near + 1], x[near - 1 :] - at
+    return float(np.maximum(*ends).min())
 
 
 def _tricube(x: Floats, at: float, width: float) -> tuple[slice, Floats, Floats]:

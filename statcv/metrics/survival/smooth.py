@@ -11,15 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from statcv.metrics.probabilities.smooth import SPANS
+from statcv.metrics.probabilities import smooth as smoothing
+from statcv.metrics.probabilities.smooth import QUANTILES
 from statcv.metrics.survival.horizon import Cut, Gradient, Known
 from statcv.numeric.arrays import Bools, Floats, Numbers
 
-_LEAST = 10  # records; a loess of fewer interpolates their status
-_POINTS = 51  # points between which the curve is interpolated
 _AT_ONCE = 2**21  # kernel weights computed together
 _SINGULAR = 1e-12  # ratio of extreme eigenvalues below which a matrix is singular
-QUANTILES = {"e50": 0.5, "e90": 0.9}
 
 
 @dataclass(frozen=True)
@@ -128,16 +126,14 @@ class Loess:
     def of(cls, known: Known, x: Floats) -> Loess:
         """Return the regressions at up to 51 quantiles of the risk."""
         some = np.flatnonzero(known.case | known.control)
-        at = np.unique(x)
-        if len(at) > _POINTS:
-            at = np.unique(np.quantile(x, np.linspace(0, 1, _POINTS)))
-        return cls(x, known.case, some[np.argsort(x[some], kind="stable")], at)
+        rising = some[np.argsort(x[some], kind="stable")]
+        return cls(x, known.case, rising, smoothing.some_points(x))
 
     def _kernels(self) -> Iterator[tuple[slice, Floats, Floats]]:
         """Return the weights of the known records at some points, and powers."""
         x = self.x[self.known]
         step = max(1, _AT_ONCE // max(1, len(x)))
-        near = max(1, int(np.floor(SPANS["loess"] * len(x) + 1e-5)))
+        near = max(1, int(np.floor(smoothing.SPANS["loess"] * len(x) + 1e-5)))
         for begin in range(0, len(self.at), step):
             part = slice(begin, begin + step)
             away = x - self.at[part, None]
@@ -155,7 +151,7 @@ class Loess:
         """Return the curve, shape (m, points), and where it is between 0 and 1."""
         own, case = own[:, self.known], self.case[self.known]
         curve = np.full((len(own), len(self.at)), np.nan)
-        if len(self.at) >= 3 and len(self.known) < _LEAST:
+        if len(self.at) >= 3 and len(self.known) < smoothing.LEAST:
             return curve, np.isfinite(curve)
         for part, kernel, powers in self._kernels():
             curve[:, part] = _solved(own, case, kernel, powers)[0][0]
@@ -174,25 +170,14 @@ class Loess:
             found[self.known] += by_point[part] @ (lever * rest)
         return found
 
-    @property
-    def _between(self) -> tuple[Numbers, Numbers, Floats]:
-        """The points around each record, and its nearness to the upper one."""
-        below = np.searchsorted(self.at, self.x, "right") - 1
-        below = np.clip(below, 0, max(len(self.at) - 2, 0))
-        above = np.minimum(below + 1, len(self.at) - 1)
-        gap = self.at[above] - self.at[below]
-        away, none = self.x - self.at[below], np.zeros_like(self.x)
-        share = np.divide(away, gap, out=none, where=gap > 0)
-        return below, above, np.clip(share, 0, 1)
-
     def at_records(self, curve: Floats) -> Floats:
         """Return the curve at the risks of all records: (m, n)."""
-        below, above, share = self._between
+        below, above, share = smoothing.between(self.at, self.x)
         return np.asarray(curve[:, below] * (1 - share) + curve[:, above] * share)
 
     def to_points(self, by_record: Floats) -> Floats:
         """Return derivatives by the curve, from those by its values at records."""
-        (below, above, share), size = self._between, len(self.at)
+        (below, above, share), size = smoothing.between(self.at, self.x), len(self.at)
         from_below = np.bincount(below, by_record * (1 - share), size)
         return np.asarray(from_below + np.bincount(above, by_record * share, size))
 

@@ -14,9 +14,10 @@ from statcv.metrics.discrimination.ranking import lower_sums
 from statcv.metrics.influence.weighted import Derivative
 from statcv.metrics.inputs import real_number
 from statcv.metrics.metric import Metric
+from statcv.metrics.probabilities.smooth import QUANTILES
 from statcv.metrics.registry import METRICS
 from statcv.metrics.survival import horizon as measures
-from statcv.metrics.survival.smooth import QUANTILES, Distance
+from statcv.metrics.survival.smooth import Distance
 from statcv.numeric.arrays import ArrayLike, Floats, Numbers
 from statcv.numeric.survival import RiskSets
 
