@@ -8,7 +8,7 @@ from typing import Any
 from statcv.arguments import described
 from statcv.errors import ArgumentTypeError
 from statcv.inference.paired.records import is_result, name_results
-from statcv.report import paper_table
+from statcv.report import comparison_table, paper_table
 from statcv.results.comparison.comparison import Comparison
 from statcv.results.pooling import Pooled
 from statcv.results.result import CVResult
@@ -80,12 +80,11 @@ def table(
     every = locals()
     options = {name: every[name] for name in OPTIONS if every[name] is not None}
     given: dict[str, Any] = dict(named)
+    if len(results) == 1 and isinstance(results[0], Comparison) and not named:
+        return comparison_table(results[0], **options)
     if len(results) == 1 and isinstance(results[0], Mapping):
         given = {**results[0], **given}
     elif results:
-        alone = len(results) == 1 and not named
-        if alone and isinstance(results[0], (CVResult, Pooled, Comparison)):
-            return results[0]._paper_table(**options)
         given = {**name_results(results), **given}
     for name, one in given.items():
         if not (is_result(one) or isinstance(one, Pooled)) or not isinstance(name, str):

@@ -222,12 +222,12 @@ class Exports:
     ``res.to_latex(metrics="auroc")`` is ``scv.table(res, metrics="auroc").to_latex()``.
     """
 
-    def _paper_table(self, **options: Any) -> PaperTable:
-        raise NotImplementedError
-
     def _table(self, verb: str, options: dict[str, Any]) -> PaperTable:
+        # a verb makes the table of any result
+        from statcv.verbs.table import table
+
         refuse_unknown(verb, [n for n in options if n not in OPTIONS], OPTIONS)
-        return self._paper_table(**options)
+        return table(self, **options)  # type: ignore[arg-type]
 
     def to_latex(self, **options: Any) -> str:
         """Return ``statcv.table(self, **options).to_latex()``."""
