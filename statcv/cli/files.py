@@ -134,8 +134,9 @@ def quantile_bins(options: Any, column: str) -> Stratifier:
 
 def keep_what_is_read(options: Any) -> None:
     """Raise an error if ``--out``, or a table in it, would replace a file to read."""
-    out, given = getattr(options, "out", None), (vars(options).get(n) for n in READ)
-    for file in (Path(name) for name in given if name and out):
+    out: Any = getattr(options, "out", None)
+    read = [getattr(options, name, None) for name in READ] if out else []
+    for file in map(Path, filter(None, read)):
         places = [out, *[out / file.name] * (file.stem in TABLES)]
         if any(
             one.is_file() and file.exists() and one.samefile(file) for one in places

@@ -11,8 +11,10 @@ from typing import Any
 
 import pandas as pd
 
+from statcv.arguments import check_types
 from statcv.errors import ArgumentError, ArgumentTypeError, needed, reason
 from statcv.results.writing.writers import Document, Row, visible, written
+from statcv.tables import check_digits
 from statcv.vocabulary import refuse_unknown
 
 WIDTH = 79
@@ -214,6 +216,16 @@ class PaperTable(Written):
             ]
             used += 1 + width
         return [[line.rstrip() for line in page] for page in pages]
+
+
+def check_options(
+    digits: int | None, caption: str | None, label: str | None, notes: bool = False
+) -> None:
+    """Check the arguments of a table; an empty text leaves out the caption."""
+    given = {"digits": digits, "label": label, "notes": notes}
+    text = None if isinstance(caption, str) else caption
+    check_types(check_options, {**given, "caption": text})
+    check_digits(digits)
 
 
 class Exports:
