@@ -16,7 +16,6 @@ from statcv.inference import Readable
 from statcv.numeric.arrays import Floats, Ints, Numbers, Outcomes
 from statcv.plots import base
 from statcv.plots.fit import say
-from statcv.plots.wrapping import take_literally
 from statcv.words import plural
 
 if TYPE_CHECKING:
@@ -247,8 +246,10 @@ def plot_composition(
         each = np.rint(shown.mean_of_fits(plan.n_train.astype(float))).astype(int)
     sizes = [int(size) for size in each]
     room = shown.name_axis(ax, sizes)
+    handles = None
     if response.by_class:
         _draw_shares(ax, shown, response, what)
+        handles = class_handles(response)
     else:
         _draw_means(ax, shown, response, what)
     ax.set_xlim(-0.5, len(sizes) - 0.5)
@@ -259,7 +260,7 @@ def plot_composition(
         said = plural(high, "record") if low == high else f"{low:,} to {high:,} records"
         title += f", {said} each"
     ax.set_title(title)
-    take_literally(ax)
+    base.draw_legend(ax, None, handles, "dotted: shares in all records")
     return ax
 
 
@@ -284,7 +285,6 @@ def _draw_shares(ax: Axes, shown: Shown, response: Response, what: str) -> None:
     for share in np.cumsum(response.counts / response.counts.sum())[:-1]:
         ax.axhline(share, color=base.ink(), linewidth=1.2, linestyle=":")
     ax.set(ylim=(0, 1), ylabel=f"share of each class{_pooled(shown, what)}")
-    base.draw_legend(ax, None, class_handles(response), "dotted: shares in all records")
 
 
 def _draw_means(ax: Axes, shown: Shown, response: Response, what: str) -> None:
