@@ -344,36 +344,29 @@ def plot_bias(plan: FoldPlan | Readable, ax: Axes | None = None) -> Axes:
     if not plan.n_train.any():
         ax.set_title(title)
         return say(ax, "there are no training sets")
-    if response.kind == "multiclass":
-        correlations = _draw_classes(ax, plan, response)
+    several = response.kind == "multiclass"
+    if several:
+        codes = range(response.classes)
+        every = [(response.codes == code).astype(float) for code in codes]
         across = "share of a class, held out"
         above = "share in the training set minus overall share"
+        base.draw_legend(ax, None, class_handles(response))
     else:
-        values = response.values.astype(float)
-        colour = class_colours(1)[0]
-        correlations = [_draw(ax, plan, values, 0.0, colour)]
-        middle = float(values.mean())
-        base.draw_level(ax, middle, zorder=0)
-        what = f"mean {response.name}"
-        if response.kind == "binary":
-            what = "share of positives"
-            _set_limits(ax, middle, plan.n)
+        every = [response.values.astype(float)]
+        binary = response.kind == "binary"
+        what = "share of positives" if binary else f"mean {response.name}"
         across, above = f"{what}, held out", f"{what}, training set"
+    middles = [float(values.mean()) for values in every]
+    references, middle = (middles, 0.0) if several else ([0.0], middles[0])
+    colours = class_colours(len(every))
+    correlations = [
+        _draw(ax, plan, *one) for one in zip(every, references, colours, strict=True)
+    ]
+    base.draw_level(ax, middle, zorder=0)
     if response.by_class:
+        _set_limits(ax, middle, plan.n)
         ax.set_xlim(-0.08, 1.08)
     return base.finish(ax, across, above, f"{title}\n{_said(correlations)}")
-
-
-def _draw_classes(ax: Axes, plan: FoldPlan, response: Response) -> list[float]:
-    """Draw the shares of each class in the colour of the class."""
-    correlations = []
-    for code, colour in enumerate(class_colours(response.classes)):
-        member = (response.codes == code).astype(float)
-        correlations.append(_draw(ax, plan, member, float(member.mean()), colour))
-    base.draw_level(ax, 0, zorder=0)
-    _set_limits(ax, 0.0, plan.n)
-    base.draw_legend(ax, None, class_handles(response))
-    return correlations
 
 
 def _draw(

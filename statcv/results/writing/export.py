@@ -14,10 +14,9 @@ import pandas as pd
 from statcv.arguments import check_types
 from statcv.errors import ArgumentError, ArgumentTypeError, needed, reason
 from statcv.results.writing.writers import Document, Row, visible, written
-from statcv.tables import check_digits
+from statcv.tables import WIDTH, check_digits
 from statcv.vocabulary import refuse_unknown
 
-WIDTH = 79
 MAX_NAME = 40  # characters of the name of a row in plain text
 OPTIONS = ("by", "metrics", "digits", "level", "caption", "label", "notes")
 INDENT = "\u2003"  # the em space that begins the name of a row below a heading
