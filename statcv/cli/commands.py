@@ -36,7 +36,7 @@ CALL += ["progress", "select", "exposure"]
 
 def _cv(options: argparse.Namespace) -> None:
     data, out, level = _data_of(options, options.stratify), options.out, options.level
-    files.make_folder(out, options.data)
+    files.make_folder(out)
     result = _fit(options, data, {"checkpoint": options.checkpoint})
     summary = result.summary(level, null_bias=options.null_bias)
     written = files.write_result(result, out, level, summary) if out else []
@@ -60,7 +60,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     by, out, level = options.by, options.out, options.level
     identifying = [options.cluster, options.fold, options.row, by]
     data = files.read_data(options.data, files.layout_of(options), identifying)
-    files.make_folder(out, options.data)
+    files.make_folder(out)
     call = {name: getattr(options, name) for name in PREDICTIONS}
     predicted = files.one_or_more(options.predicted)
     result = from_predictions(data, predicted=predicted, **call)
@@ -86,7 +86,7 @@ def _evaluate(options: argparse.Namespace) -> None:
 def _compare(options: argparse.Namespace) -> None:
     data = _data_of(options, options.stratify)
     (name, change), *others = _changes(options, data).items()
-    files.make_folder(options.out, options.data)
+    files.make_folder(options.out)
     results = {name: _fit(options, data, change)}
     results |= {other: results[name].update(**change) for other, change in others}
     metric = options.metrics[0] if options.metrics else None

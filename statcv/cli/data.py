@@ -28,7 +28,7 @@ def _data(options: argparse.Namespace) -> None:
         raise ArgumentError(f"{name!r} is not here yet: add --fetch to download it.")
     table = files.read_data(name, files.layout_of(options))
     if options.out:
-        print(f"Written: {files.write_table(options.out, table, name)}")
+        print(f"Written: {files.write_table(options.out, table)}")
         return
     print(f"{name}: {len(table)} rows, {table.shape[1]} columns\n")
     columns = {"type": table.dtypes.astype(str), "missing": table.isna().sum()}

@@ -23,12 +23,10 @@ if TYPE_CHECKING:
     from statcv.results.summary import Summary
     from statcv.results.writing.export import PaperTable
 
+# names that the tables of results have in a folder
 TABLES = {"metrics", "predictions", "folds", "coefficients", "tuned", "pairs"}
-TABLES |= {
-    "groups",
-    "estimates",
-    "differences",
-}  # names that the tables of results have
+TABLES |= {"groups", "estimates", "differences"}
+READ = ("data", "name", "plan", "request")  # options that name a file to read
 LAYOUT = ("missing", "sep", "decimal", "encoding")
 
 
@@ -134,13 +132,22 @@ def quantile_bins(options: Any, column: str) -> Stratifier:
 # ---- writing ----
 
 
-def make_folder(folder: Path | None, data: str = "") -> None:
-    """Make a folder if one is named, or raise an error that says why this fails.
+def keep_what_is_read(options: Any) -> None:
+    """Raise an error if ``--out``, or a table in it, would replace a file to read."""
+    out: Any = getattr(options, "out", None)
+    read = [getattr(options, name, None) for name in READ] if out else []
+    for file in map(Path, filter(None, read)):
+        places = [out, *[out / file.name] * (file.stem in TABLES)]
+        if any(
+            one.is_file() and file.exists() and one.samefile(file) for one in places
+        ):
+            raise errors.ArgumentError(
+                f"--out would write over {file}, which is read; name another place."
+            )
 
-    It may not hold the data under a name that a table would have.
-    """
-    if folder is not None and Path(data).stem in TABLES:
-        keep(folder / Path(data).name, data)
+
+def make_folder(folder: Path | None) -> None:
+    """Make a folder if one is named, or raise an error that says why this fails."""
     try:
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
@@ -209,22 +216,12 @@ def _write_paper_table(table: PaperTable, folder: Path) -> list[Path]:
     return written
 
 
-def keep(path: Path, *read: str | Path | None) -> None:
-    """Raise an error if a file would be written over one that was read."""
-    for name in (Path(one) for one in read if one):
-        if path.exists() and name.exists() and path.samefile(name):
-            raise errors.ArgumentError(
-                f"--out would write over {name}, which is read; name another place."
-            )
-
-
-def write_table(path: Path, table: pd.DataFrame, *read: str | Path | None) -> Path:
-    """Write a table as CSV with LF line ends, over none of the files that were read."""
+def write_table(path: Path, table: pd.DataFrame) -> Path:
+    """Write a table as CSV with LF line ends."""
     if path.suffix and not path.name.lower().endswith((".csv", ".csv.gz")):
         raise errors.ArgumentError(
             f"{str(path)!r} would be a CSV file; let its name end in .csv."
         )
-    keep(path, *read)
     table.to_csv(path, index=False, lineterminator="\n")
     return path
 

@@ -45,8 +45,7 @@ def _run(options: argparse.Namespace) -> None:
         print(_sql(plan.stratifier if binned else stratify, options, plan.n_splits))
         return
     if options.out:
-        table = _with_values(plan, data, columns)
-        files.write_table(options.out, table, options.data, options.plan)
+        files.write_table(options.out, _with_values(plan, data, columns))
     print(f"{plan}\n")
     rows = data.loc[plan.rows] if options.duplicates else None
     print(plan.audit(data=rows, duplicates=options.duplicates))

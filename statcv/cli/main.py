@@ -66,7 +66,9 @@ def _run(options: argparse.Namespace) -> None:
     first = options.command.split()[0]
     own = {"data": "data", "folds": "fold_plans", "sites": "sites"}
     module = own.get(first, "commands")
-    import_module(f"statcv.cli.{module}").COMMANDS[options.command](options)
+    command = import_module(f"statcv.cli.{module}").COMMANDS[options.command]
+    import_module("statcv.cli.files").keep_what_is_read(options)
+    command(options)
 
 
 def _fail(message: str, code: int = 2) -> int:

@@ -19,7 +19,6 @@ from statcv.numeric.arrays import Floats
 from statcv.plots import base
 from statcv.plots.drawn import ComparedResults, how_averaged
 from statcv.plots.fit import CURVE
-from statcv.plots.wrapping import take_literally
 from statcv.words import p_in_words, percent
 
 if TYPE_CHECKING:
@@ -179,18 +178,20 @@ def plot_difference(
         found = read_pair(cast("ComparedResults", first).contrasts, pair)
     ax = base.new_axes(ax)
     if (of := found.compared.metric).is_auroc:
-        _draw_curve(ax, found, n_boot)
+        across, above = _draw_curve(ax, found, n_boot)
     else:
         what = f"{of.label}, whose interval is not from a bootstrap"
         refuse_given(what, n_boot=n_boot)
-        _draw_records(ax, found)
-    ax.set_title(_title(found), fontsize="medium")
-    take_literally(ax)
+        across, above = _draw_records(ax, found)
+    base.finish(ax, across, above, _title(found))
+    half = 1.05 * max(map(abs, ax.get_ylim()))
+    ax.set_ylim(-half, half)
+    ax.title.set_fontsize("medium")
     return ax
 
 
-def _draw_curve(ax: Axes, found: DrawnPair, n_boot: int | None) -> None:
-    """Draw the difference of two ROC curves."""
+def _draw_curve(ax: Axes, found: DrawnPair, n_boot: int | None) -> tuple[str, str]:
+    """Draw the difference of two ROC curves, and return the labels of the axes."""
     compared = found.compared
     first, second = (compared.records.predictions[one] for one in found.names)
     drawn: dict[str, Any] = {"seed": compared.results[found.names[0]].seed}
@@ -200,14 +201,12 @@ def _draw_curve(ax: Axes, found: DrawnPair, n_boot: int | None) -> None:
     base.draw_level(ax, 0)
     colour = base.draw_curve(ax, band.at, band.estimate, None, base.COLOURS[0])
     base.draw_band(ax, band, colour)
-    base.draw_legend(ax)
-    _even_about_zero(ax)
-    ax.set(xlabel="1 − specificity", ylabel="difference in sensitivity")
     ax.set_xlim(base.UNIT)
+    return "1 − specificity", "difference in sensitivity"
 
 
-def _draw_records(ax: Axes, found: DrawnPair) -> None:
-    """Draw the differences of the records in order, their mean and its interval."""
+def _draw_records(ax: Axes, found: DrawnPair) -> tuple[str, str]:
+    """Draw the differences of records in order, their mean and its interval."""
     compared, row = found.compared, found.row
     changes = compared.changes(*found.names)
     ordered = np.sort(changes[np.isfinite(changes)])
@@ -223,16 +222,7 @@ def _draw_records(ax: Axes, found: DrawnPair) -> None:
     mark = "o" if len(ordered) <= MOST_POINTS else "-"
     (records,) = ax.plot(places, ordered, mark, color=base.COLOURS[0], markersize=3.5)
     records.set(gid=CURVE, label=_counted(ordered, found))
-    _even_about_zero(ax)
-    ax.set_xlabel("records, in order")
-    ax.set_ylabel(f"difference in {compared.metric.label} of a record")
-    base.draw_legend(ax)
-
-
-def _even_about_zero(ax: Axes) -> None:
-    """Set the same limits above and below zero."""
-    half = 1.05 * max(map(abs, ax.get_ylim()))
-    ax.set_ylim(-half, half)
+    return "records, in order", f"difference in {compared.metric.label} of a record"
 
 
 def _counted(each: Floats, found: DrawnPair) -> str:

@@ -252,13 +252,18 @@ def draw_legend(
     fitting(ax).legend = FittedLegend(ax, place, handles, title)
 
 
-def name_rows(ax: Axes, names: Sequence[str], beside: Sequence[str]) -> None:
+def name_rows(
+    ax: Axes,
+    names: Sequence[str],
+    beside: Sequence[str],
+    places: Sequence[float] | None = None,
+) -> None:
     """Name rows, the first at the top, and write a text at the right of each."""
     own, across = fitting(ax), ax.get_yaxis_transform()
     look: dict[str, Any] = {"va": "center", "fontsize": "small", "transform": across}
     own.names = tuple(names)
     own.side = [ax.text(1.02, row, text, **look) for row, text in enumerate(beside)]
-    ax.set_yticks(range(len(names)), own.names)
+    ax.set_yticks(range(len(names)) if places is None else places, own.names)
     take_literally(ax)
 
 

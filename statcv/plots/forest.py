@@ -17,7 +17,6 @@ from statcv.metrics import METRICS
 from statcv.plots import base, drawn
 from statcv.plots.base import figure_width
 from statcv.plots.fit import name_rows
-from statcv.plots.wrapping import take_literally
 from statcv.words import p_value, percent, sentence_case, shared_digits
 
 if TYPE_CHECKING:
@@ -313,12 +312,12 @@ def plot_forest(
         ax.axhline(last - 0.5, color=base.GREY, linewidth=0.6)
         _draw_diamond(ax, rows[-1], last, low, high)
     digits = shared_digits(found.rows["lower"], found.rows["upper"])
-    name_rows(ax, every.index.tolist(), [_said(row, digits) for row in rows])
     ax.tick_params(axis="y", length=0, pad=8)
     ax.set(xlim=(low, high), ylim=(last + 0.6, -0.6), xlabel=found.label)
     for side in ("left", "right", "top"):
         ax.spines[side].set_visible(False)
     ax.set_title(found.title)
+    name_rows(ax, every.index.tolist(), [_said(row, digits) for row in rows])
     return ax
 
 
@@ -462,5 +461,4 @@ def plot_groups(
     plot_forest(shown, ax=axes[1], names="row")
     axes[0].set_title(f"{chosen.label} by {name}, {percent(level)} intervals")
     axes[1].set(title="", xlabel=f"difference in {chosen.label}")
-    take_literally(axes[0])
     return np.asarray(axes)

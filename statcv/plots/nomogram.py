@@ -11,8 +11,7 @@ import pandas as pd
 from statcv.arguments import check_types, described
 from statcv.errors import ArgumentTypeError
 from statcv.plots.base import GREY, axes_of_rows, ink
-from statcv.plots.fit import fitting
-from statcv.plots.wrapping import take_literally
+from statcv.plots.fit import fitting, name_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -102,12 +101,10 @@ def plot_nomogram(
         said = [one if isinstance(one, str) else f"{one:g}" for one in shown]
         labels = sorted(zip(x, said, back, strict=True))
         y += 1 + (_write_each if each else _write_some)(ax, y, labels)
-    fitting(ax).names = tuple(names)
-    ax.set_yticks(places, names)
+    name_rows(ax, names, (), places)
     ax.tick_params(axis="y", length=0, pad=8)
     ax.set(xlim=(-MARGIN, 1 + MARGIN), ylim=(y - 0.3, -0.3), xticks=[])
     ax.spines[:].set_visible(False)
-    take_literally(ax)
     return ax
 
 

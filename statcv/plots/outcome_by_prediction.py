@@ -132,8 +132,7 @@ def draw_errors(result: Readable, ax: Axes) -> None:
     base.draw_level(ax, 0)
     _draw_points(ax, predicted, y - predicted, base.COLOURS[0])
     across = base.prediction_label(result.scores, "prediction")
-    ax.set(xlabel=across, ylabel="observed minus predicted")
-    ax.set_title("Errors by prediction")
+    base.finish(ax, across, "observed minus predicted", "Errors by prediction")
 
 
 def draw_error_distribution(result: Readable, ax: Axes) -> None:

@@ -13,7 +13,7 @@ from statcv.arguments import check_level, described, is_number, one_of
 from statcv.errors import ArgumentError
 from statcv.inference import Readable
 from statcv.plots import outcome_by_prediction as by_prediction
-from statcv.plots.base import EXTERNAL, figure_width, prediction_label, titled
+from statcv.plots.base import EXTERNAL, figure_width, finish, prediction_label, titled
 from statcv.plots.calibration import plot_calibration
 from statcv.plots.decision import plot_decision
 from statcv.plots.drawn import ComparedResults, Drawn, how_averaged, named_results
@@ -22,7 +22,6 @@ from statcv.plots.forest import plot_forest
 from statcv.plots.outcome_by_prediction import draw_classes, plot_risk
 from statcv.plots.roc_and_pr import plot_pr, plot_roc
 from statcv.plots.times_to_event import draw_areas, plot_survival
-from statcv.plots.wrapping import take_literally
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -118,7 +117,6 @@ def plot_referee(
     for draw, ax in zip(panels, axes.flat, strict=True):
         fitting(ax)
         draw(ax=ax)
-        take_literally(ax)
     model, scheme = first.in_words
     if len(named) > 1 and by is None:
         model = " and ".join(named)
@@ -321,8 +319,8 @@ def draw_confusion(result: Readable, ax: Axes) -> None:
     places = range(count)
     ax.set_xticks(places, list(outcome.levels))
     ax.set_yticks(places, list(outcome.levels))
-    ax.set(xlabel="predicted (largest value)", ylabel=f"observed {outcome.name}")
-    ax.set_title("Records by observed and predicted class")
+    title = "Records by observed and predicted class"
+    finish(ax, "predicted (largest value)", f"observed {outcome.name}", title)
 
 
 def draw_own_probability(result: Readable, ax: Axes) -> None:
@@ -332,8 +330,8 @@ def draw_own_probability(result: Readable, ax: Axes) -> None:
     draw_classes(ax, result, predicted[np.arange(len(rows)), codes], codes)
     what = "probability" if result.scores.probabilities else "score"
     across = prediction_label(result.scores, f"{what} of the observed class")
-    ax.set(xlabel=across, ylabel=f"observed {result.design.outcome.name}")
-    ax.set_title(titled("Risks by outcome", how_averaged(result.scores)))
+    title = titled("Risks by outcome", how_averaged(result.scores))
+    finish(ax, across, f"observed {result.design.outcome.name}", title)
 
 
 def _each(result: Readable) -> dict[str, Readable]:

@@ -16,7 +16,6 @@ from statcv.inference import Readable
 from statcv.numeric.arrays import Floats, Ints, Numbers, Outcomes
 from statcv.plots import base
 from statcv.plots.fit import say
-from statcv.plots.wrapping import take_literally
 from statcv.words import plural
 
 if TYPE_CHECKING:
@@ -247,8 +246,10 @@ def plot_composition(
         each = np.rint(shown.mean_of_fits(plan.n_train.astype(float))).astype(int)
     sizes = [int(size) for size in each]
     room = shown.name_axis(ax, sizes)
+    handles = None
     if response.by_class:
         _draw_shares(ax, shown, response, what)
+        handles = class_handles(response)
     else:
         _draw_means(ax, shown, response, what)
     ax.set_xlim(-0.5, len(sizes) - 0.5)
@@ -259,7 +260,7 @@ def plot_composition(
         said = plural(high, "record") if low == high else f"{low:,} to {high:,} records"
         title += f", {said} each"
     ax.set_title(title)
-    take_literally(ax)
+    base.draw_legend(ax, None, handles, "dotted: shares in all records")
     return ax
 
 
@@ -284,7 +285,6 @@ def _draw_shares(ax: Axes, shown: Shown, response: Response, what: str) -> None:
     for share in np.cumsum(response.counts / response.counts.sum())[:-1]:
         ax.axhline(share, color=base.ink(), linewidth=1.2, linestyle=":")
     ax.set(ylim=(0, 1), ylabel=f"share of each class{_pooled(shown, what)}")
-    base.draw_legend(ax, None, class_handles(response), "dotted: shares in all records")
 
 
 def _draw_means(ax: Axes, shown: Shown, response: Response, what: str) -> None:
@@ -344,36 +344,29 @@ def plot_bias(plan: FoldPlan | Readable, ax: Axes | None = None) -> Axes:
     if not plan.n_train.any():
         ax.set_title(title)
         return say(ax, "there are no training sets")
-    if response.kind == "multiclass":
-        correlations = _draw_classes(ax, plan, response)
+    several = response.kind == "multiclass"
+    if several:
+        codes = range(response.classes)
+        every = [(response.codes == code).astype(float) for code in codes]
         across = "share of a class, held out"
         above = "share in the training set minus overall share"
+        base.draw_legend(ax, None, class_handles(response))
     else:
-        values = response.values.astype(float)
-        colour = class_colours(1)[0]
-        correlations = [_draw(ax, plan, values, 0.0, colour)]
-        middle = float(values.mean())
-        base.draw_level(ax, middle, zorder=0)
-        what = f"mean {response.name}"
-        if response.kind == "binary":
-            what = "share of positives"
-            _set_limits(ax, middle, plan.n)
+        every = [response.values.astype(float)]
+        binary = response.kind == "binary"
+        what = "share of positives" if binary else f"mean {response.name}"
         across, above = f"{what}, held out", f"{what}, training set"
+    middles = [float(values.mean()) for values in every]
+    references, middle = (middles, 0.0) if several else ([0.0], middles[0])
+    colours = class_colours(len(every))
+    correlations = [
+        _draw(ax, plan, *one) for one in zip(every, references, colours, strict=True)
+    ]
+    base.draw_level(ax, middle, zorder=0)
     if response.by_class:
+        _set_limits(ax, middle, plan.n)
         ax.set_xlim(-0.08, 1.08)
     return base.finish(ax, across, above, f"{title}\n{_said(correlations)}")
-
-
-def _draw_classes(ax: Axes, plan: FoldPlan, response: Response) -> list[float]:
-    """Draw the shares of each class in the colour of the class."""
-    correlations = []
-    for code, colour in enumerate(class_colours(response.classes)):
-        member = (response.codes == code).astype(float)
-        correlations.append(_draw(ax, plan, member, float(member.mean()), colour))
-    base.draw_level(ax, 0, zorder=0)
-    _set_limits(ax, 0.0, plan.n)
-    base.draw_legend(ax, None, class_handles(response))
-    return correlations
 
 
 def _draw(

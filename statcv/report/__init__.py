@@ -10,8 +10,6 @@ from statcv.report.facts import heterogeneity_table as heterogeneity_table
 from statcv.report.facts import sentence_of as sentence_of
 from statcv.report.page import check_path as check_path
 from statcv.report.page import write_report as write_report
-from statcv.report.paper import comparison_table as comparison_table
-from statcv.report.paper import paper_table as paper_table
 from statcv.report.parts import Cited as Cited
 from statcv.report.parts import Picture as Picture
 from statcv.report.parts import named_values as named_values

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from statcv.arguments import check_types
 from statcv.errors import ArgumentError, ArgumentTypeError, ColumnError, suggestion
 from statcv.formula import as_frame, is_missing, row_values
 from statcv.inference.estimates.groups import group_name
 from statcv.inference.paired.records import is_result
 from statcv.numeric.arrays import Floats
-from statcv.report.paper import check_options
 from statcv.results.result import CVResult
-from statcv.results.writing.export import INDENT, PaperTable
+from statcv.results.writing.export import INDENT, PaperTable, check_options
 from statcv.tables import column, decimals
 from statcv.words import plural, with_interval
 
@@ -92,7 +92,8 @@ def table1(
     GPA, mean (SD)  3.12 (0.47)        2.95 (0.36)        3.43 (0.50)
     PSI = 1, n (%)     14 (44%)            6 (29%)            8 (73%)
     """
-    check_options(table1, locals())
+    check_types(table1, {**locals(), "caption": None})
+    check_options(digits, caption, label)
     frame, names, groups, name = _read(data, by, columns)
     coded, rows = _named(categories, frame), Rows()
     skewed = median if isinstance(median, bool | None) else _named(median, frame)

@@ -22,7 +22,7 @@ from statcv.results.summary import Summarised, Summary, first_of
 from statcv.results.tidy import standard_errors
 from statcv.results.wording.in_words import first_that_fits
 from statcv.results.wording.phrases import caution, noted
-from statcv.results.writing.export import Exports, PaperTable
+from statcv.results.writing.export import Exports
 from statcv.tables import Table, labels_of, shown_frame
 from statcv.words import plural
 
@@ -244,11 +244,6 @@ class Pooled(Exports, Summarised):
         each = {f"imputation {k}": one for k, one in enumerate(found.each, start=1)}
         one = found.estimate
         return plot_forest(each, ax=ax, summary=(one.value, one.lower, one.upper))
-
-    def _paper_table(self, **options: Any) -> PaperTable:
-        from statcv.report import paper_table
-
-        return paper_table({"": self}, **options)
 
     def report(self, path: str | Path, level: float = 0.95) -> Path:
         """Write a report of the pooled estimates, coefficients and imputations.

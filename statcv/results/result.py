@@ -35,7 +35,7 @@ from statcv.results.refits import Refits
 from statcv.results.selection import SelectionTable, selected
 from statcv.results.wording import text
 from statcv.results.wording.in_words import lines_in_words, rows_in_words, short_text
-from statcv.results.writing.export import Exports, PaperTable
+from statcv.results.writing.export import Exports
 from statcv.sensitivity import Sensitivity
 from statcv.tables import Table, Values, labels_of
 from statcv.vocabulary import attribute_error
@@ -464,11 +464,6 @@ class CVResult(Exports):
         return short_text(self, headline)
 
     # ---- tables and report ----
-
-    def _paper_table(self, **options: Any) -> PaperTable:
-        from statcv.report import paper_table
-
-        return paper_table({"": self}, **options)
 
     def sentence(self, level: float = 0.95) -> str:
         r"""Return the result as one sentence for an abstract.

@@ -107,7 +107,8 @@ def columns_of(frame: pd.DataFrame, view: View) -> list[Column]:
             values = pd.Series(frame.index.get_level_values(k))
             heading = str("" if name is None else name)
             made.append(Column((), heading, *_cells(values, view)))
-    ses, digits, sizes = _ses(frame, view), _digits(frame, view), list[float]()
+    ses = frame[view.se].tolist() if view.se in frame else []
+    digits, sizes = _digits(frame, view), list[float]()
     if view.units and view.digits is None:
         own = [*itertools.chain(view.limits, *view.limits.values()), *view.alike]
         sizes = frame.filter(own).abs().max(axis=1).tolist()
@@ -122,7 +123,7 @@ def columns_of(frame: pd.DataFrame, view: View) -> list[Column]:
         limits = view.limits.get(name, ())
         if limits and _has_limits(frame, limits):
             names = (name, *limits)
-            parts = [column(frame[one].tolist(), ses, digits, sizes) for one in names]
+            parts = [column(frame[one].tolist(), [], digits, sizes) for one in names]
             cells = list(map(with_interval, *parts))
             heading = f"{heading} ({percent(view.level)} CI)"
         elif limits or name in view.alike or name == view.se:
@@ -159,14 +160,6 @@ def _digits(frame: pd.DataFrame, view: View) -> int | list[int] | None:
         if view.digits is None and _has_limits(frame, (lower, upper)):
             return row_digits(frame, lower, upper)
     return view.digits
-
-
-def _ses(frame: pd.DataFrame, view: View) -> list[float]:
-    """Return standard errors, from the intervals if there are any."""
-    for lower, upper in view.limits.values():
-        if _has_limits(frame, (lower, upper)):
-            return ((frame[upper] - frame[lower]) / 4).tolist()
-    return frame[view.se].tolist() if view.se in frame else []
 
 
 def _cells(values: pd.Series[Any], view: View) -> tuple[list[str], bool]:

@@ -7,7 +7,6 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence, Sized
 from html import escape
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -209,7 +208,7 @@ def in_words(value: object) -> str:
         return _array(value)
     if hasattr(value, "to_numpy") and isinstance(value, Sized):  # a frame or series
         return plural(len(value), "row")
-    if isinstance(value, (Mapping, MappingProxyType)):
+    if isinstance(value, Mapping):
         return listed([f"{key}: {in_words(one)}" for key, one in value.items()]) or "–"
     if isinstance(value, (list, tuple, set, frozenset)):
         words = [in_words(one) for one in value]

@@ -32,7 +32,7 @@ from statcv.results.wording.in_words import (
     scheme_in_words,
 )
 from statcv.results.wording.phrases import Note, Weight, note, shown_notes
-from statcv.results.writing.export import Exports, PaperTable
+from statcv.results.writing.export import Exports
 from statcv.tables import Printed, check_digits, column
 from statcv.words import p_value, percent, with_interval
 
@@ -228,11 +228,6 @@ class Comparison(Exports, Summarised):
         check_types(Comparison.summary, locals())
         further = [one.sentence for one in self.likelihood_ratios]
         return summarise_comparison(self, digits, notes=notes, further=further)
-
-    def _paper_table(self, **options: Any) -> PaperTable:
-        from statcv.report import comparison_table
-
-        return comparison_table(self, **options)
 
     def report(self, path: str | Path, *, style: str | None = None) -> Path:
         """Write the comparison as a report, in HTML or Markdown.

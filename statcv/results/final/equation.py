@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -339,12 +340,10 @@ def _merged(design: Design, parts: Sequence[Part]) -> Iterator[Part]:
                 yield key
             continue
         term, others, of, origin = key
-        jumps: dict[tuple[float, int], float] = {}
+        jumps: dict[tuple[float, int], float] = defaultdict(float)
         for part, spline in own:
             for knot, power, d in spline.jumps:
-                jumps[knot, power] = (
-                    jumps.get((knot, power), 0.0) + part.coefficient * d
-                )
+                jumps[knot, power] += part.coefficient * d
         each = [p.coefficient * np.array(spline.coefficients) for p, spline in own]
         made = Spline(
             of,

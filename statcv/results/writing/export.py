@@ -11,11 +11,12 @@ from typing import Any
 
 import pandas as pd
 
+from statcv.arguments import check_types
 from statcv.errors import ArgumentError, ArgumentTypeError, needed, reason
 from statcv.results.writing.writers import Document, Row, visible, written
+from statcv.tables import WIDTH, check_digits
 from statcv.vocabulary import refuse_unknown
 
-WIDTH = 79
 MAX_NAME = 40  # characters of the name of a row in plain text
 OPTIONS = ("by", "metrics", "digits", "level", "caption", "label", "notes")
 INDENT = "\u2003"  # the em space that begins the name of a row below a heading
@@ -216,18 +217,28 @@ class PaperTable(Written):
         return [[line.rstrip() for line in page] for page in pages]
 
 
+def check_options(
+    digits: int | None, caption: str | None, label: str | None, notes: bool = False
+) -> None:
+    """Check the arguments of a table; an empty text leaves out the caption."""
+    given = {"digits": digits, "label": label, "notes": notes}
+    text = None if isinstance(caption, str) else caption
+    check_types(check_options, {**given, "caption": text})
+    check_digits(digits)
+
+
 class Exports:
     """What :func:`statcv.table` writes in one call: a result, or a comparison.
 
     ``res.to_latex(metrics="auroc")`` is ``scv.table(res, metrics="auroc").to_latex()``.
     """
 
-    def _paper_table(self, **options: Any) -> PaperTable:
-        raise NotImplementedError
-
     def _table(self, verb: str, options: dict[str, Any]) -> PaperTable:
+        # a verb makes the table of any result
+        from statcv.verbs.table import table
+
         refuse_unknown(verb, [n for n in options if n not in OPTIONS], OPTIONS)
-        return self._paper_table(**options)
+        return table(self, **options)  # type: ignore[arg-type]
 
     def to_latex(self, **options: Any) -> str:
         """Return ``statcv.table(self, **options).to_latex()``."""
