@@ -137,10 +137,9 @@ def keep_what_is_read(options: Any) -> None:
     out: Any = getattr(options, "out", None)
     read = [getattr(options, name, None) for name in READ] if out else []
     for file in map(Path, filter(None, read)):
-        places = [out, *[out / file.name] * (file.stem in TABLES)]
-        if any(
-            one.is_file() and file.exists() and one.samefile(file) for one in places
-        ):
+        inside = file.stem in TABLES and file.suffix == ".csv"
+        place = out / file.name if inside and not out.is_file() else out
+        if place.is_file() and file.exists() and place.samefile(file):
             raise errors.ArgumentError(
                 f"--out would write over {file}, which is read; name another place."
             )
@@ -218,7 +217,7 @@ def _write_paper_table(table: PaperTable, folder: Path) -> list[Path]:
 
 def write_table(path: Path, table: pd.DataFrame) -> Path:
     """Write a table as CSV with LF line ends."""
-    if path.suffix and not path.name.lower().endswith((".csv", ".csv.gz")):
+    if path.suffix.lower() in (".xlsx", ".xls", ".parquet", ".tsv", ".dta", ".sav"):
         raise errors.ArgumentError(
             f"{str(path)!r} would be a CSV file; let its name end in .csv."
         )

@@ -75,11 +75,14 @@ def thin_labels(labels: Sequence[Text], pad: float, renderer: Any) -> None:
 
 
 def take_literally(artist: Artist) -> None:
-    """Let names with dollar signs be drawn as they are, not as mathematics."""
+    """Let names with dollar signs be drawn as they are, not as mathematics.
+
+    Text with a backslash is mathematics, as ticks of a logarithmic axis have it.
+    """
     from matplotlib.text import Text
 
     for text in artist.findobj(Text):
-        if isinstance(text, Text) and "$" in text.get_text():
+        if isinstance(text, Text) and "\\" not in text.get_text():
             text.set_parse_math(False)
 
 

@@ -214,6 +214,7 @@ def test_the_models_on_fresh_records_are_those_of_the_records() -> None:
 # ---- limits ----
 
 
+@pytest.mark.filterwarnings("ignore:.*records equal another")
 def test_limits_split_as_many_duplicates_as_they_should() -> None:
     scale = Scale(n=1_000, n_duplicates=400, rounds=2)
     table = limits(1, scale=scale).set_index("strategy")["duplicates_split"]

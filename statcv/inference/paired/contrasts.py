@@ -329,7 +329,8 @@ class Contrasts(Printed):
     def _traded(self) -> bool:
         """Whether fits vary that gain or lose by finding more records positive."""
         varies = self.method.name in (VARIED, CORRECTED)
-        of_decisions = self.metric.reads == "classes"
+        two = all(one.n_classes == 2 for one in self.records.scores.values())
+        of_decisions = self.metric.reads == "classes" and two
         return varies and of_decisions and self.metric.name not in OF_RIGHT
 
     def _below_no_skill(self, first: str, second: str) -> float:
