@@ -194,8 +194,8 @@ def stored_sections(room: str, file: str) -> ConfigParser:
 def stored_rows(room: str, file: str) -> tuple[tuple[str, ...], ...]:
     """Return the lines of a table that is a file of a room, each split into its cells.
 
-    >>> stored_rows("statcv.inference.refits", "optimism.txt")[1][0]
-    'abcloc'
+    >>> stored_rows("statcv.inference.refits", "optimism.txt")[0][0]
+    'cross_validated'
     """
     text = resources.files(room).joinpath(file).read_text("utf-8")
     return tuple(tuple(line.split(" | ")) for line in text.splitlines())
