@@ -515,13 +515,15 @@ def _warn_of_row_numbers(design: Design) -> None:
 
 def _warn_of_duplicates(design: Design, plan: FoldPlan) -> None:
     """Warn of records that equal one on which their fit is trained, in all columns."""
-    outcome = map(pd.Series, np.atleast_2d(design.y.T))
-    columns = [*design.terms.columns.values(), *outcome]
-    if design.n < FEWEST_ROWS or len(columns) > MOST_COLUMNS or plan.strata is not None:
+    few = design.n < FEWEST_ROWS or len(design.names) > MOST_COLUMNS
+    if few or plan.strata is not None:
         return
     # nearly always one column shows that few records are equal
-    if any(one.duplicated(keep=False).mean() < MANY_DUPLICATES for one in columns):
+    shares = (pd.Series(x).duplicated(keep=False).mean() for x in design.matrix.T)
+    if any(share < MANY_DUPLICATES for share in shares):
         return
+    outcome = map(pd.Series, np.atleast_2d(design.y.T))
+    columns = [*design.terms.columns.values(), *outcome]
     table = pd.DataFrame({k: one.to_numpy() for k, one in enumerate(columns)})
     equal, group = table.duplicated(keep=False), table.groupby([*table], dropna=False)
     # distinct records seldom share a value of a continuous column
